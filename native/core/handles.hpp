@@ -1,0 +1,82 @@
+// Opaque handles that may be dead, foreign or of the wrong kind without harm: a handle is a kind, a
+// generation and a slot number, never an address; it is looked up, never dereferenced.
+#pragma once
+
+#include "core/types.hpp"
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace hostacl {
+
+enum class Kind : uint8_t { TensorDesc = 1, DataBuffer, OpAttr, OpHandle, Context, Stream, Event, Other };
+
+const char* kind_name(Kind kind); // "tensor descriptor", "data buffer", ...
+
+// bits 62..56 kind, 55..32 generation, 31..0 slot + 1; positive as int64, never a small number.
+inline Handle make_handle(Kind kind, uint32_t generation, uint32_t slot) {
+    return (Handle{static_cast<uint8_t>(kind)} << 56) | (Handle{generation & 0xFFFFFFu} << 32) | (slot + 1);
+}
+
+// What a handle value that was not found is: "a destroyed stream", "a data buffer", "an unknown pointer",
+// "a device pointer (use acl.create_data_buffer)". Machine lock held.
+HACL_API std::string describe_handle(Handle handle);
+
+// A table of live objects of one kind. Every function needs the machine lock.
+template <class T, Kind K> class HandleTable {
+  public:
+    Handle add(T object) {
+        uint32_t slot;
+        if (free_.empty()) {
+            slot = static_cast<uint32_t>(slots_.size());
+            slots_.emplace_back();
+        } else {
+            slot = free_.back();
+            free_.pop_back();
+        }
+        slots_[slot].object = std::make_unique<T>(std::move(object));
+        slots_[slot].live = true;
+        return make_handle(K, slots_[slot].generation, slot);
+    }
+    T* find(Handle handle) {
+        Slot* slot = slot_of(handle);
+        return slot && slot->live ? slot->object.get() : nullptr;
+    }
+    bool remove(Handle handle) { // false: not a live object of this kind
+        Slot* slot = slot_of(handle);
+        if (!slot || !slot->live) return false;
+        slot->object.reset();
+        slot->live = false;
+        slot->generation++;
+        free_.push_back(static_cast<uint32_t>(handle & 0xFFFFFFFFu) - 1);
+        return true;
+    }
+    bool was_ours(Handle handle) const { // a handle of this kind, live or dead
+        uint32_t index = static_cast<uint32_t>(handle & 0xFFFFFFFFu);
+        return (handle >> 56) == static_cast<uint8_t>(K) && index >= 1 && index <= slots_.size();
+    }
+    size_t live() const { return slots_.size() - free_.size(); }
+    template <class F> void each(F&& visit) {
+        for (uint32_t slot = 0; slot < slots_.size(); slot++)
+            if (slots_[slot].live) visit(make_handle(K, slots_[slot].generation, slot), *slots_[slot].object);
+    }
+
+  private:
+    struct Slot {
+        std::unique_ptr<T> object;
+        uint32_t generation = 1;
+        bool live = false;
+    };
+    Slot* slot_of(Handle handle) {
+        uint32_t index = static_cast<uint32_t>(handle & 0xFFFFFFFFu);
+        if ((handle >> 56) != static_cast<uint8_t>(K) || index < 1 || index > slots_.size()) return nullptr;
+        Slot& slot = slots_[index - 1];
+        return ((handle >> 32) & 0xFFFFFFu) == (slot.generation & 0xFFFFFFu) ? &slot : nullptr;
+    }
+    std::vector<Slot> slots_;
+    std::vector<uint32_t> free_;
+};
+
+} // namespace hostacl

@@ -1,0 +1,44 @@
+// What went wrong, in words: kept for each thread until aclGetRecentErrMsg reads it.
+#pragma once
+
+#include "core/types.hpp"
+
+#include <string>
+
+namespace hostacl {
+
+// Names the public function that this thread is in. The outermost entry wins, so the binding of a
+// face names the function as its user knows it ("acl.rt.malloc") before the C function names itself.
+class HACL_API Entry {
+  public:
+    explicit Entry(const char* function);
+    ~Entry();
+    Entry(const Entry&) = delete;
+    Entry& operator=(const Entry&) = delete;
+    static const char* name(); // "" outside of any entry
+  private:
+    bool outermost_;
+};
+
+// Keeps the text "HA204: acl.rt.free(): <text>" for this thread and gives the code back: `return fail(...)`.
+// The text names argument, value given, what is allowed, what to do.
+HACL_API Code fail(Code code, const char* rule, const std::string& text);
+
+// The same for a text that already names its function (a failure kept from an earlier call).
+HACL_API Code fail_verbatim(Code code, const std::string& text);
+
+// Something worth saying about a call that succeeds (a pageable host pointer, a dropped attribute ...).
+// Goes to the log and to the report hook, never to the recent error messages.
+HACL_API void report(const char* rule, const std::string& text);
+
+// All texts kept for this thread (err_msg_mode 1: for the process), newest first, one a line; clears them.
+// NULL when nothing failed. The pointer stays valid until this thread's next call.
+HACL_API const char* take_messages();
+
+// The newest failing code of this thread, for aclrtGetLastError / aclrtPeekAtLastError.
+HACL_API Code last_error(bool clear);
+
+// printf into a std::string.
+HACL_API std::string format(const char* pattern, ...) __attribute__((format(printf, 1, 2)));
+
+} // namespace hostacl

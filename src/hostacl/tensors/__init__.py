@@ -1,0 +1,1 @@
+"""Data types, formats and views: what a tensor is, in numbers and bytes."""
