@@ -31,10 +31,10 @@ struct TensorDesc {
     bool is_const = false;
     std::vector<uint8_t> const_data;
     int32_t placement = 0;                    // aclMemType: 0 device, 1 host, 2 host, compile independent
-    mutable std::string key;                  // this descriptor's part of a match key; empty: make it anew
+    mutable std::string key;                  // this descriptor's part of a call's key; empty: make it anew
 
     void changed() { key.clear(); }           // call after every set
-    const std::string& match_key() const;     // dtype, format, dims, storage format, ranges, const bytes, placement
+    const std::string& call_key() const;      // all that a plan depends on: every field but value_ranges, as bytes (cached)
     bool absent() const { return dtype == kUndefined; }
     int64_t element_count() const;            // of what lies in memory; 1 for a scalar, 0 when any dim is negative
     size_t byte_size() const;
@@ -59,7 +59,7 @@ struct OpAttr {
     std::map<std::string, AttrValue> values;
     mutable std::string key;
     void changed() { key.clear(); }
-    const std::string& match_key() const;     // by name, kind and value; empty set = ""
+    const std::string& call_key() const;      // by name, kind and value; empty set = ""
 };
 
 size_t dtype_size(int32_t dtype);             // aclDataTypeSize; 0 for unknown codes

@@ -11,10 +11,17 @@ struct Request; // execute.hpp
 struct Plan;
 
 struct Hooks {
-    // Finds or builds a model for the request, and the plan to run it. Sets request.plan.
+    // Finds (or, when request.via compiles, builds) a model for the request and makes request.plan.
     Failure (*prepare)(Request& request) = nullptr;
-    // Runs a prepared request: arrays over its memory into the plan's function.
+    // Runs a prepared request: arrays over its memory into the plan's function; fills request.true_shapes.
     Failure (*run)(Request& request) = nullptr;
+    // Fills request.inferred, one a described output.
+    Failure (*infer)(Request& request) = nullptr;
+    // Models: a blob in memory; a folder; forget all.
+    Failure (*load)(const void* model, size_t size) = nullptr;
+    Failure (*set_model_dir)(const char* path) = nullptr;
+    Failure (*set_queue_limit)(uint64_t count) = nullptr;
+    void (*forget_models)() = nullptr;
     void (*release_plan)(Plan* plan) = nullptr;
     // "file.py:12" of the innermost Python frame that is not ours; empty in a thread without Python.
     std::string (*site)() = nullptr;
