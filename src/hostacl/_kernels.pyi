@@ -1,0 +1,118 @@
+"""Native loops over NumPy arrays: half conversions, element-wise operators, row reductions, copies between layouts.
+
+Every function takes positional ndarrays (any strides unless said otherwise, native byte order), writes its last array in place
+and returns None; none warns or reads `np.errstate`. It works for every layout and every overlap: an input that overlaps the
+output other than exactly in place is copied first. Inputs broadcast to the output's shape, which is given, never grown.
+
+"floats" below are float16, bfloat16, float32 and float64, all arrays of one call of one dtype. The half types are widened to
+float32, computed and rounded once to nearest even. Results do not depend on the SIMD level or the number of threads.
+
+TypeError: not an ndarray, a dtype the function does not take, dtypes that differ. ValueError: shapes that do not fit, a
+read-only output. Calls of 64 Ki elements and more release Python's lock; from 256 Ki on they use the thread pool.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+_Array = NDArray[Any]
+_Bool = NDArray[np.bool_]
+_Float32 = NDArray[np.float32]
+
+def simd_level() -> str:
+    """The level in use: scalar, avx2, avx512 or neon."""
+
+def simd_levels() -> tuple[str, ...]:
+    """The levels this machine can run, slowest first."""
+
+def use_simd_level(name: str, /) -> str:
+    """Switches to a level of `simd_levels()` and gives the previous one; ValueError for another name."""
+
+def threads() -> int:
+    """The number of threads a large call may use: HOSTACL_THREADS, else the CPUs this process may run on."""
+
+def use_threads(count: int, /) -> int:
+    """Sets that number (1 to 256) for later calls and gives the previous one."""
+
+def convert(x: _Array, out: _Array, saturate: bool = False, /) -> None:
+    """Casts x into out, with one rounding to nearest even when out is a float type.
+
+    Pairs: float to float, float to bool or integer, bool or integer to float (integer to integer is NumPy's business: TypeError).
+    To an integer: toward zero, NaN gives 0, a value out of range the nearest bound (our choice). To bool: x != 0.
+    A NaN stays a quiet NaN with its sign and upper payload bits. saturate (out float16 or bfloat16): a finite or infinite
+    value out of range gives the largest finite one of its sign and NaN gives 0, as devices without Inf/NaN do.
+    """
+
+# Binary: (x1, x2, out), floats.
+def add(x1: _Array, x2: _Array, out: _Array, /) -> None: ...
+def subtract(x1: _Array, x2: _Array, out: _Array, /) -> None: ...
+def multiply(x1: _Array, x2: _Array, out: _Array, /) -> None: ...
+def divide(x1: _Array, x2: _Array, out: _Array, /) -> None: ...
+def maximum(x1: _Array, x2: _Array, out: _Array, /) -> None:
+    """The larger element; NaN when either is NaN, as np.maximum."""
+
+def minimum(x1: _Array, x2: _Array, out: _Array, /) -> None:
+    """The smaller element; NaN when either is NaN, as np.minimum."""
+
+# Comparisons: (x1, x2, out), floats to bool.
+def equal(x1: _Array, x2: _Array, out: _Bool, /) -> None: ...
+def not_equal(x1: _Array, x2: _Array, out: _Bool, /) -> None: ...
+def less(x1: _Array, x2: _Array, out: _Bool, /) -> None: ...
+def less_equal(x1: _Array, x2: _Array, out: _Bool, /) -> None: ...
+def greater(x1: _Array, x2: _Array, out: _Bool, /) -> None: ...
+def greater_equal(x1: _Array, x2: _Array, out: _Bool, /) -> None: ...
+
+# Unary: (x, out), floats.
+def absolute(x: _Array, out: _Array, /) -> None: ...
+def negative(x: _Array, out: _Array, /) -> None: ...
+def relu(x: _Array, out: _Array, /) -> None:
+    """x where x > 0, NaN where x is NaN, else +0."""
+
+def sqrt(x: _Array, out: _Array, /) -> None: ...
+def reciprocal(x: _Array, out: _Array, /) -> None: ...
+def square(x: _Array, out: _Array, /) -> None: ...
+def exp(x: _Array, out: _Array, /) -> None:
+    """e to the x within 1 ulp of float32 (before the one rounding of half types); float16, bfloat16 and float32 only."""
+
+def adds(x: _Array, value: float, out: _Array, /) -> None:
+    """x + value; value is taken as float32 (float64 for a float64 x)."""
+
+def muls(x: _Array, value: float, out: _Array, /) -> None:
+    """x * value; value is taken as float32 (float64 for a float64 x)."""
+
+def select(condition: _Bool, x1: _Array, x2: _Array, out: _Array, /) -> None:
+    """x1 where condition, else x2; every dtype of 1, 2, 4, 8 or 16 bytes."""
+
+def table_lookup(x: _Array, table: _Array, out: _Array, /) -> None:
+    """table[bits of x]: any function of one 16-bit element, tabulated once.
+
+    x has 2-byte elements of any dtype; table is contiguous with 65,536 elements of out's dtype (1, 2, 4 or 8 bytes).
+    """
+
+# Rows: the last axis of a C-contiguous x of float16, bfloat16 or float32; sums in blocks of float32, blocks added in float64.
+def softmax(x: _Array, out: _Array, /) -> None:
+    """exp(x - max) / sum over the last axis; out contiguous, of x's shape, of x's dtype or float32."""
+
+def log_softmax(x: _Array, out: _Array, /) -> None:
+    """x - max - log(sum(exp(x - max))) over the last axis; out as for softmax."""
+
+def row_sum(x: _Array, out: _Float32, /) -> None:
+    """Sums over the last axis; out is contiguous float32 with one element a row (any shape), also for the other row_ functions."""
+
+def row_sum_of_squares(x: _Array, out: _Float32, /) -> None:
+    """Sums of squares over the last axis."""
+
+def row_max(x: _Array, out: _Float32, /) -> None:
+    """Largest elements over the last axis, NaN when there is one; ValueError when the axis is empty."""
+
+def row_moments(x: _Array, mean: _Float32, variance: _Float32, /) -> None:
+    """Mean and population variance over the last axis, the variance from centred values; ValueError when the axis is empty."""
+
+# Layouts.
+def copy(x: _Array, out: _Array, perm: Sequence[int] | None = None, /) -> None:
+    """out[...] = x.transpose(perm), blocked for the cache; same element size (1, 2, 4, 8 or 16 bytes), out of the permuted shape.
+
+    The bytes are copied, not cast. NCHW to NC1HWC0, ND to FRACTAL_NZ and back are this copy between reshaped views.
+    """
