@@ -1,0 +1,1 @@
+"""Single operators as calls: models, their files, compiling, finding, running."""

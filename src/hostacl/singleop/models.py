@@ -1,0 +1,211 @@
+"""Single-operator models: what was compiled or loaded, and how a call finds the one that fits."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal, TypeAlias
+
+from hostacl.singleop.keys import NO_BOUND, Attr, attr_key, dim_ranges, rank, shape_key, traits
+from hostacl.tensors.spec import TensorSpec
+
+DEFAULT_QUEUE_LENGTH = 20000
+"""How many static and how many dynamic models are kept where acl.json gives no max_opqueue_num."""
+
+Tensors: TypeAlias = Sequence[TensorSpec]
+Attrs: TypeAlias = Mapping[str, Attr]
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """An operator with everything that was fixed when it was built: tensors, attributes, and where it came from.
+
+    ``attrs`` is the set as given, unknown names included: it counts in the match. ``origin`` decides whether the model can be dropped for age;
+    ``path`` is the file it was read from, or "".
+    """
+
+    op_type: str
+    inputs: tuple[TensorSpec, ...]
+    outputs: tuple[TensorSpec, ...]
+    attrs: Attrs = field(default_factory=dict)
+    origin: Literal["compiled", "loaded"] = "compiled"
+    path: str = ""
+
+    @property
+    def tensors(self) -> tuple[TensorSpec, ...]:
+        """All inputs, then all outputs."""
+        return self.inputs + self.outputs
+
+    @cached_property
+    def dynamic(self) -> bool:
+        """Whether a dim or the rank of any tensor was left open."""
+        return any(spec.dynamic for spec in self.tensors if not spec.absent)
+
+    @cached_property
+    def key(self) -> Hashable:
+        """Equal for two models that answer the same calls."""
+        return (*signature(self.op_type, self.inputs, self.outputs, self.attrs), tuple(map(shape_key, self.tensors)))
+
+    def accepts(self, inputs: Tensors, outputs: Tensors) -> bool:
+        """Whether shapes of a call with the same signature lie within this model's."""
+        return all(map(within, self.tensors, (*inputs, *outputs)))
+
+
+def signature(op_type: str, inputs: Tensors, outputs: Tensors, attrs: Attrs) -> tuple[Hashable, ...]:
+    """All of a call that must be equal to a model's, but for the shapes."""
+    return (op_type, tuple(map(traits, inputs)), tuple(map(traits, outputs)), attr_key(attrs))
+
+
+def within(model: TensorSpec, given: TensorSpec) -> bool:
+    """Whether a given shape is one that a model's tensor stands for."""
+    if model.absent or rank(model) == -2:
+        return True
+    return len(model.shape) == len(given.shape) and all(
+        low <= dim and (high == NO_BOUND or dim <= high) for dim, (low, high) in zip(given.shape, dim_ranges(model), strict=True)
+    )
+
+
+class ModelStore:
+    """The models of the process: static ones by key, dynamic ones by signature and rank, each queue with its own maximum.
+
+    ``recency``, where set, gives models that were used without asking the store (a warm call goes by its cached plan), the earliest first; it is asked
+    before a model is dropped for age.
+    """
+
+    def __init__(self, maximum: int = DEFAULT_QUEUE_LENGTH) -> None:
+        self.maximum = maximum
+        self.recency: Callable[[], Iterable[Model]] | None = None
+        self._static = _Queue()
+        self._dynamic = _Queue()
+        self._by_rank: dict[Hashable, list[Model]] = {}
+        self._removed: list[Callable[[Model], object]] = []
+        self._new_lock()
+        os.register_at_fork(after_in_child=self._new_lock)
+
+    def _new_lock(self) -> None:
+        self._lock = threading.RLock()  # a fork may have happened while another thread was in here
+
+    def __len__(self) -> int:
+        return len(self._static.models) + len(self._dynamic.models)
+
+    def __iter__(self) -> Iterator[Model]:
+        with self._lock:
+            return iter([*self._static.models.values(), *self._dynamic.models.values()])
+
+    def on_removal(self, callback: Callable[[Model], object]) -> None:
+        """Has the callback told of every model that leaves, so that its plans can go with it."""
+        self._removed.append(callback)
+
+    def add(self, model: Model) -> Model:
+        """Registers a model and gives the one that counts: the first of its key."""
+        with self._lock:
+            queue = self._dynamic if model.dynamic else self._static
+            known = queue.models.get(model.key)
+            if known is not None:
+                return known
+            dropped = self._make_room(queue)
+            queue.models[model.key] = model
+            if model.dynamic:
+                self._by_rank.setdefault(_rank_key(model), []).append(model)
+            queue.age(model)
+        self._tell(dropped)
+        return model
+
+    def find(self, op_type: str, inputs: Tensors, outputs: Tensors, attrs: Attrs) -> Model | None:
+        """The model that a call fits: one of exactly its key, else the first dynamic one whose ranges hold its shapes."""
+        fixed = signature(op_type, inputs, outputs, attrs)
+        key = (*fixed, tuple(map(shape_key, (*inputs, *outputs))))
+        with self._lock:
+            model = self._static.models.get(key) or self._dynamic.models.get(key)
+            model = model or self._find_dynamic(fixed, inputs, outputs)
+            if model is not None:
+                self.touch(model)
+            return model
+
+    def touch(self, model: Model) -> None:
+        """Notes that a model was used now."""
+        with self._lock:
+            (self._dynamic if model.dynamic else self._static).age(model)
+
+    def remove(self, model: Model) -> None:
+        """Forgets one model."""
+        with self._lock:
+            self._forget(model)
+        self._tell([model])
+
+    def clear(self, *origins: Literal["compiled", "loaded"]) -> None:
+        """Forgets all models of these origins; of every origin when none is named."""
+        for model in self:
+            if not origins or model.origin in origins:
+                self.remove(model)
+
+    def of_type(self, op_type: str) -> list[Model]:
+        """Every model of an operator."""
+        return [model for model in self if model.op_type == op_type]
+
+    def op_types(self) -> list[str]:
+        """The operators that there are models of, sorted."""
+        return sorted({model.op_type for model in self})
+
+    def _find_dynamic(self, fixed: tuple[Hashable, ...], inputs: Tensors, outputs: Tensors) -> Model | None:
+        ranks = tuple(map(rank, (*inputs, *outputs)))
+        candidates = (*self._by_rank.get((fixed, ranks), ()), *self._by_rank.get((fixed, None), ()))
+        return next((model for model in candidates if model.accepts(inputs, outputs)), None)
+
+    def _make_room(self, queue: _Queue) -> list[Model]:
+        if len(queue.models) < self.maximum:
+            return []
+        for model in self.recency() if self.recency else ():
+            self.touch(model)
+        dropped = queue.oldest(len(queue.models) - self.maximum + 1)
+        for model in dropped:
+            self._forget(model)
+        return dropped
+
+    def _forget(self, model: Model) -> None:
+        queue = self._dynamic if model.dynamic else self._static
+        if queue.models.get(model.key) is not model:
+            return
+        queue.drop(model)
+        if model.dynamic:
+            same = self._by_rank[_rank_key(model)]
+            same.remove(model)
+            if not same:
+                del self._by_rank[_rank_key(model)]
+
+    def _tell(self, models: Iterable[Model]) -> None:
+        for model in models:
+            for callback in self._removed:
+                callback(model)
+
+
+def _rank_key(model: Model) -> Hashable:
+    ranks = tuple(map(rank, model.tensors))
+    return (signature(model.op_type, model.inputs, model.outputs, model.attrs), None if -2 in ranks else ranks)
+
+
+class _Queue:
+    """Models by key, and the compiled ones among them by age."""
+
+    def __init__(self) -> None:
+        self.models: dict[Hashable, Model] = {}
+        self._ages: OrderedDict[Hashable, Model] = OrderedDict()
+
+    def age(self, model: Model) -> None:
+        """Makes a compiled model the youngest."""
+        if model.origin == "compiled" and self.models.get(model.key) is model:
+            self._ages[model.key] = model
+            self._ages.move_to_end(model.key)
+
+    def oldest(self, count: int) -> list[Model]:
+        """Up to so many compiled models, the longest unused first. Loaded ones never go."""
+        return list(self._ages.values())[:count]
+
+    def drop(self, model: Model) -> None:
+        """Forgets a model."""
+        del self.models[model.key]
+        self._ages.pop(model.key, None)
