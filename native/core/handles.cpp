@@ -1,0 +1,46 @@
+#include "core/handles.hpp"
+
+#include "core/desc.hpp"
+#include "core/memory.hpp"
+#include "core/message.hpp"
+
+namespace hostacl {
+namespace {
+
+constexpr Handle kFirstHandle = Handle{1} << 56; // every address of a process lies below
+
+bool is_live(Handle handle) {
+    switch (static_cast<Kind>(handle >> 56)) {
+    case Kind::TensorDesc: return descs().find(handle) != nullptr;
+    case Kind::DataBuffer: return buffers().find(handle) != nullptr;
+    case Kind::OpAttr: return attrs().find(handle) != nullptr;
+    default: return true; // the other tables are their owners' business: the kind alone is named
+    }
+}
+
+} // namespace
+
+const char* kind_name(Kind kind) {
+    switch (kind) {
+    case Kind::TensorDesc: return "tensor descriptor";
+    case Kind::DataBuffer: return "data buffer";
+    case Kind::OpAttr: return "operator attribute object";
+    case Kind::OpHandle: return "operator handle";
+    case Kind::Context: return "context";
+    case Kind::Stream: return "stream";
+    case Kind::Event: return "event";
+    case Kind::Other: return "other handle";
+    }
+    return "";
+}
+
+std::string describe_handle(Handle handle) {
+    if (handle == 0) return "NULL";
+    std::string number = format("0x%llx", static_cast<unsigned long long>(handle));
+    if (handle < kFirstHandle) return number + ", " + describe_pointer(static_cast<uintptr_t>(handle));
+    const char* name = kind_name(static_cast<Kind>(handle >> 56));
+    if (!*name) return number + ", an unknown value";
+    return number + (is_live(handle) ? ", a " : ", a destroyed ") + name;
+}
+
+} // namespace hostacl
