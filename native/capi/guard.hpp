@@ -6,6 +6,9 @@
 #include <exception>
 #include <new>
 
+// Always inlined, so that the return address is the program's.
+#define HACL_INLINE __attribute__((always_inline)) inline
+
 namespace hostacl {
 
 // Says what escaped, and gives the code for it. Never throws: called from a catch block of a noexcept function.
@@ -26,9 +29,9 @@ inline Code escaped() noexcept {
 }
 
 // A C function that returns a code: bad_alloc 200000, anything else 500000.
-template <class Body> Code guarded(const char* function, Body&& body) noexcept {
+template <class Body> HACL_INLINE Code guarded(const char* function, Body&& body) noexcept {
     try {
-        Entry entry(function);
+        Entry entry(function, __builtin_return_address(0));
         try {
             return body();
         } catch (...) {
@@ -40,9 +43,9 @@ template <class Body> Code guarded(const char* function, Body&& body) noexcept {
 }
 
 // One that returns something else, or nothing: `fallback` when an exception came.
-template <class Value, class Body> Value guarded_or(const char* function, Value fallback, Body&& body) noexcept {
+template <class Value, class Body> HACL_INLINE Value guarded_or(const char* function, Value fallback, Body&& body) noexcept {
     try {
-        Entry entry(function);
+        Entry entry(function, __builtin_return_address(0));
         try {
             return body();
         } catch (...) {
