@@ -24,6 +24,13 @@ inline Handle make_handle(Kind kind, uint32_t generation, uint32_t slot) {
 // "a device pointer (use acl.create_data_buffer)". Machine lock held.
 HACL_API std::string describe_handle(Handle handle);
 
+// The rule that a handle breaks which is no live object of the wanted kind: dead, of the wrong kind, foreign.
+inline const char* handle_rule(Handle handle, Kind wanted) {
+    uint64_t kind = handle >> 56;
+    if (kind == static_cast<uint8_t>(wanted)) return "HA402";
+    return kind >= static_cast<uint8_t>(Kind::TensorDesc) && kind <= static_cast<uint8_t>(Kind::Other) ? "HA403" : "HA404";
+}
+
 // A table of live objects of one kind. Every function needs the machine lock.
 template <class T, Kind K> class HandleTable {
   public:

@@ -1,0 +1,221 @@
+#include "module/crossing.hpp"
+
+#include "core/message.hpp"
+
+#include <mutex>
+#include <string>
+#include <vector>
+
+extern "C" int _Py_IsFinalizing(void) __attribute__((weak)); // 3.10 to 3.12
+extern "C" int Py_IsFinalizing(void) __attribute__((weak));  // 3.13 and later
+
+namespace hostacl {
+namespace {
+
+bool interpreter_ends() {
+    if (&Py_IsFinalizing) return Py_IsFinalizing() != 0;
+    return &_Py_IsFinalizing && _Py_IsFinalizing() != 0;
+}
+
+// ---- thread states of client threads: made once, kept, and freed by a later crossing after their thread has ended ----
+
+struct Ended {
+    std::mutex mutex;
+    std::vector<PyThreadState*> states;
+};
+Ended& ended() {
+    static auto* list = new Ended;
+    return *list;
+}
+
+struct KeptState {
+    PyThreadState* state = nullptr;
+    ~KeptState() { // a thread's exit: Python is not touched
+        if (!state) return;
+        std::lock_guard<std::mutex> guard(ended().mutex);
+        ended().states.push_back(state);
+    }
+};
+
+// Keeps this thread's new state when the lock is given back: one count more than the crossings have.
+void keep_state() {
+    static thread_local KeptState kept;
+    if (kept.state) return;
+    kept.state = PyThreadState_Get();
+    PyGILState_Ensure();
+}
+
+void free_ended() {
+    std::vector<PyThreadState*> states;
+    {
+        std::lock_guard<std::mutex> guard(ended().mutex);
+        states.swap(ended().states);
+    }
+    for (PyThreadState* state : states) {
+        PyThreadState_Clear(state);
+        PyThreadState_Delete(state);
+    }
+}
+
+// ---- the collector, off while our code runs on a client's thread; counted under Python's lock ----
+
+int collector_holds = 0;
+int collector_was_on = 0;
+
+void hold_collector() {
+    if (collector_holds++ == 0) collector_was_on = PyGC_Disable();
+}
+
+void release_collector() {
+    if (--collector_holds == 0 && collector_was_on) PyGC_Enable();
+}
+
+// ---- contexts in which NumPy is quiet (NumPy 2: its error state is a context variable) ----
+
+std::vector<PyObject*>& quiet_contexts() {
+    static auto* free = new std::vector<PyObject*>;
+    return *free;
+}
+
+PyObject* new_quiet_context() {
+    Ref context = Ref::take(PyContext_CopyCurrent());
+    Ref seterr = import_attr("numpy", "seterr");
+    Ref run = context ? Ref::take(PyObject_GetAttrString(context.get(), "run")) : Ref();
+    Ref names = Ref::take(Py_BuildValue("{s:s}", "all", "ignore"));
+    Ref args = seterr ? Ref::take(PyTuple_Pack(1, seterr.get())) : Ref();
+    Ref done = run && names && args ? Ref::take(PyObject_Call(run.get(), args.get(), names.get())) : Ref();
+    return done ? context.release() : nullptr;
+}
+
+// NumPy 1: the error state belongs to the thread, and seterrobj sets it. Null on NumPy 2.
+PyObject* seterrobj(PyObject** geterrobj) {
+    static PyObject *set = nullptr, *get = nullptr;
+    static bool looked = false;
+    if (!looked) {
+        looked = true;
+        set = import_attr("numpy.core.umath", "seterrobj").release();
+        get = set ? import_attr("numpy.core.umath", "geterrobj").release() : nullptr;
+        PyErr_Clear();
+    }
+    *geterrobj = get;
+    return set;
+}
+
+bool numpy_is_old() {
+    static const bool old = [] {
+        Ref version = import_attr("numpy", "__version__");
+        const char* digits = version ? PyUnicode_AsUTF8(version.get()) : nullptr;
+        PyErr_Clear();
+        return digits && digits[0] == '1';
+    }();
+    return old;
+}
+
+std::string text_of(PyObject* object) {
+    Ref text = Ref::take(PyObject_Str(object));
+    const char* chars = text ? PyUnicode_AsUTF8(text.get()) : nullptr;
+    PyErr_Clear();
+    return chars ? chars : "?";
+}
+
+std::string attr_text(PyObject* object, const char* name) {
+    Ref value = Ref::take(PyObject_GetAttrString(object, name));
+    PyErr_Clear();
+    return value ? text_of(value.get()) : "";
+}
+
+bool is_a(PyObject* error, const char* name) {
+    Ref type = import_attr("hostacl.errors", name);
+    PyErr_Clear();
+    return type && PyObject_IsInstance(error, type.get()) == 1;
+}
+
+Failure failure_of(PyObject* error, Code otherwise) {
+    std::string ours = attr_text(error, "rule");
+    if (is_a(error, "HostaclError")) {
+        Ref code = Ref::take(PyObject_GetAttrString(error, "code"));
+        PyErr_Clear();
+        Code value = code ? static_cast<Code>(PyLong_AsLong(code.get())) : 500002;
+        return {value, ours + " " + attr_text(error, "text")};
+    }
+    if (PyErr_GivenExceptionMatches(error, PyExc_KeyboardInterrupt)) {
+        PyErr_SetInterrupt(); // raised again in the main thread, where Python can see it
+        return {otherwise, "HA115 interrupted (Ctrl-C)"};
+    }
+    if (PyErr_GivenExceptionMatches(error, PyExc_MemoryError)) return {200000, "HA113 out of host memory: " + text_of(error)};
+    std::string type = Py_TYPE(error)->tp_name;
+    return {otherwise, "HA526 " + type + ": " + text_of(error) + " (an error inside an operator, not of the call)"};
+}
+
+} // namespace
+
+Crossing::Crossing() {
+    if (!Py_IsInitialized()) return;
+    if (PyGILState_Check()) {
+        entered_ = true;
+        return;
+    }
+    if (interpreter_ends()) return;
+    bool first = PyGILState_GetThisThreadState() == nullptr;
+    state_ = PyGILState_Ensure();
+    entered_ = took_lock_ = true;
+    if (first) keep_state();
+    free_ended();
+    hold_collector();
+}
+
+Crossing::~Crossing() {
+    if (!took_lock_) return;
+    release_collector();
+    PyGILState_Release(state_);
+}
+
+Quiet::Quiet() {
+    if (numpy_is_old()) {
+        PyObject* get;
+        PyObject* set = seterrobj(&get);
+        if (!set) return;
+        context_ = PyObject_CallNoArgs(get);
+        Ref quiet = Ref::take(Py_BuildValue("[iiO]", 8192, 0, Py_None));
+        Ref done = quiet ? Ref::take(PyObject_CallOneArg(set, quiet.get())) : Ref();
+        PyErr_Clear();
+        return;
+    }
+    auto& free = quiet_contexts();
+    if (free.empty()) {
+        context_ = new_quiet_context();
+    } else {
+        context_ = free.back();
+        free.pop_back();
+    }
+    if (context_ && PyContext_Enter(context_) < 0) Py_CLEAR(context_);
+    if (!context_) PyErr_Clear();
+}
+
+Quiet::~Quiet() {
+    if (!context_) return;
+    PyObject *type, *value, *trace;
+    PyErr_Fetch(&type, &value, &trace);
+    if (numpy_is_old()) {
+        PyObject* get;
+        Ref done = Ref::take(PyObject_CallOneArg(seterrobj(&get), context_));
+        Py_DECREF(context_);
+    } else if (PyContext_Exit(context_) == 0) {
+        quiet_contexts().push_back(context_);
+    } else {
+        Py_DECREF(context_);
+    }
+    PyErr_Clear();
+    PyErr_Restore(type, value, trace);
+}
+
+Failure failure_from_exception(Code otherwise) {
+    PyObject *type, *value, *trace;
+    PyErr_Fetch(&type, &value, &trace);
+    PyErr_NormalizeException(&type, &value, &trace);
+    Ref keep_type = Ref::take(type), error = Ref::take(value), keep_trace = Ref::take(trace);
+    if (!error) return {500000, "HA526 an operator failed without saying why"};
+    return failure_of(error.get(), otherwise);
+}
+
+} // namespace hostacl
