@@ -1,0 +1,24 @@
+"""Where the toolkit root is: headers, libraries and scripts for C and C++ programs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+def root() -> Path:
+    """The toolkit root, laid out as one of CANN: ``include/``, ``lib64/``, ``set_env.sh`` and the rest."""
+    return Path(__file__).resolve().parent / "toolkit"
+
+
+def library_folder() -> Path:
+    """The folder of ``libascendcl.so`` and its siblings.
+
+    Raises ``FileNotFoundError`` in a checkout that was not built.
+    """
+    folder = root() / "lib64"
+    if not (folder / "libascendcl.so").exists():
+        raise FileNotFoundError(
+            f"{folder} has no libascendcl.so: this checkout was not built; run "
+            "`cmake --install BUILD --component toolkit --prefix src`, or install hostacl with pip"
+        )
+    return folder
