@@ -49,7 +49,7 @@ def dim_ranges(spec: TensorSpec) -> tuple[Range, ...]:
 
 
 def attr_key(attrs: Mapping[str, Attr]) -> Hashable:
-    """The attributes by name, kind and value; int and data type are one kind, a float counts as the float32 that C keeps."""
+    """Attributes by name, kind and value; int and data type are one kind, a float counts as C's float32."""
     return frozenset((name, _one_kind(kind), _frozen(kind, value)) for name, (kind, value) in attrs.items())
 
 
@@ -62,7 +62,7 @@ def _frozen(kind: str, value: object) -> Hashable:
         return tuple(_frozen(kind, item) for item in value)
     if "float" in kind:
         return as_float32(float(value))  # type: ignore[arg-type]
-    return value if isinstance(value, str) else int(value)  # type: ignore[call-overload, no-any-return]
+    return value if isinstance(value, str) else int(value)  # type: ignore[call-overload]
 
 
 def as_float32(value: float) -> bytes:

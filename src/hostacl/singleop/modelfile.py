@@ -1,6 +1,7 @@
 """Model files (`.om`) of our own container: written by `hostacl atc`, read by load and set_model_dir.
 
-Layout: magic, length of the JSON text and of the data behind it (two little-endian uint64), SHA-256 of both, the text, the data. The data holds the bytes of
+Layout: magic, length of the JSON text and of the data behind it (two little-endian uint64), SHA-256 of both, the text,
+the data. The data holds the bytes of
 const tensors; the text says where.
 """
 
@@ -43,7 +44,8 @@ def to_bytes(model: Model, **facts: str) -> bytes:
 def from_bytes(content: bytes, source: str = "") -> Model:
     """The model in a file's bytes; ``source`` names it in errors.
 
-    AclError 100013 when it is no model of ours or was cut, 100012 when it cannot be read inside, 100016 when a field is missing.
+    AclError 100013 when it is no model of ours or was cut, 100012 when it cannot be read inside, 100016 when a field is
+    missing.
     """
     where = source or f"the {len(content)} bytes given"
     fields, data = _open(content, where)
@@ -57,8 +59,12 @@ def from_bytes(content: bytes, source: str = "") -> Model:
             path=source,
         )
     except KeyError as error:
-        raise AclError(MISSING, "HA606", f"{where} lacks {error.args[0]!r}; every model holds op_type, inputs, outputs, attrs. "
-                       "Make it anew with `hostacl atc`.") from error
+        raise AclError(
+            MISSING,
+            "HA606",
+            f"{where} lacks {error.args[0]!r}; every model holds op_type, inputs, outputs, attrs. "
+            "Make it anew with `hostacl atc`.",
+        ) from error
     except (TypeError, ValueError, AttributeError, IndexError) as error:
         _unreadable(where, str(error))
 
@@ -78,13 +84,18 @@ def read(path: Path) -> Model:
 def load_dir(folder: str, report: Callable[[str, str], object]) -> list[Model]:
     """The models of a folder and two levels of folders below it, in the order of their paths.
 
-    What cannot be read is skipped, and told to ``report`` with its rule and a text. AclError 100014 when there is no such folder.
+    What cannot be read is skipped, and told to ``report`` with its rule and a text. AclError 100014 when there is no
+    such folder.
     """
     root = Path(folder)
     if not root.is_dir():
         kind = "a file" if root.exists() else "not there"
-        raise AclError(NO_FOLDER, "HA607", f"model_dir = {folder!r} is {kind}; give the folder that holds the .om files "
-                       f"(relative paths start at {Path.cwd()}).")
+        raise AclError(
+            NO_FOLDER,
+            "HA607",
+            f"model_dir = {folder!r} is {kind}; give the folder that holds the .om files "
+            f"(relative paths start at {Path.cwd()}).",
+        )
     models = []
     for path in _model_files(root):
         try:
@@ -103,12 +114,21 @@ def _model_files(root: Path) -> Iterator[Path]:
 
 def _open(content: bytes, where: str) -> tuple[Mapping[str, Any], bytes]:
     if content[: len(MAGIC)] != MAGIC[: len(content)]:
-        raise AclError(NOT_A_MODEL, "HA603", f"{where} starts with {content[:8]!r}, hostacl's model files with {MAGIC!r}: it is the vendor's or no model. "
-                       "Models for a card cannot run here: run `hostacl atc --singleop=ops.json --output=DIR` on the JSON it was made from.")
+        raise AclError(
+            NOT_A_MODEL,
+            "HA603",
+            f"{where} starts with {content[:8]!r}, hostacl's model files with {MAGIC!r}: it is the vendor's or no "
+            "model. Models for a card cannot run here: run `hostacl atc --singleop=ops.json --output=DIR` on the JSON "
+            "it was made from.",
+        )
     length = _HEADER.unpack_from(content)[1:3] if len(content) >= _HEADER.size else (0, 0)
     if len(content) != _HEADER.size + sum(length):
-        raise AclError(NOT_A_MODEL, "HA604", f"{where} has {len(content)} bytes; its header asks for {_HEADER.size + sum(length)}. "
-                       "It was cut or the size given is wrong: make it anew with `hostacl atc`.")
+        raise AclError(
+            NOT_A_MODEL,
+            "HA604",
+            f"{where} has {len(content)} bytes; its header asks for {_HEADER.size + sum(length)}. "
+            "It was cut or the size given is wrong: make it anew with `hostacl atc`.",
+        )
     body = content[_HEADER.size :]
     if hashlib.sha256(body).digest() != _HEADER.unpack_from(content)[3]:
         _unreadable(where, "its checksum does not fit its content")

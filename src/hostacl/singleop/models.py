@@ -24,7 +24,8 @@ Attrs: TypeAlias = Mapping[str, Attr]
 class Model:
     """An operator with everything that was fixed when it was built: tensors, attributes, and where it came from.
 
-    ``attrs`` is the set as given, unknown names included: it counts in the match. ``origin`` decides whether the model can be dropped for age;
+    ``attrs`` is the set as given, unknown names included: it counts in the match. ``origin`` decides whether the model
+    can be dropped for age;
     ``path`` is the file it was read from, or "".
     """
 
@@ -65,14 +66,18 @@ def within(model: TensorSpec, given: TensorSpec) -> bool:
     if model.absent or rank(model) == -2:
         return True
     return len(model.shape) == len(given.shape) and all(
-        low <= dim and (high == NO_BOUND or dim <= high) for dim, (low, high) in zip(given.shape, dim_ranges(model), strict=True)
+        low <= dim and (high == NO_BOUND or dim <= high)
+        for dim, (low, high) in zip(given.shape, dim_ranges(model), strict=True)
     )
 
 
 class ModelStore:
-    """The models of the process: static ones by key, dynamic ones by signature and rank, each queue with its own maximum.
+    """The models of the process: static ones by key, dynamic ones by signature and rank.
 
-    ``recency``, where set, gives models that were used without asking the store (a warm call goes by its cached plan), the earliest first; it is asked
+    Each of the two has ``maximum`` places.
+
+    ``recency``, where set, gives models that were used without asking the store (a warm call goes by its cached plan),
+    the earliest first; it is asked
     before a model is dropped for age.
     """
 
@@ -116,7 +121,7 @@ class ModelStore:
         return model
 
     def find(self, op_type: str, inputs: Tensors, outputs: Tensors, attrs: Attrs) -> Model | None:
-        """The model that a call fits: one of exactly its key, else the first dynamic one whose ranges hold its shapes."""
+        """The model that a call fits: of exactly its key, else the first dynamic one that holds its shapes."""
         fixed = signature(op_type, inputs, outputs, attrs)
         key = (*fixed, tuple(map(shape_key, (*inputs, *outputs))))
         with self._lock:

@@ -12,7 +12,8 @@ from hostacl.tensors.formats import format_name
 from hostacl.tensors.spec import TensorSpec
 
 HOW = (
-    "Models come from acl.op.set_model_dir or acl.op.load (files that `hostacl atc --singleop=ops.json --output=DIR` writes) "
+    "Models come from acl.op.set_model_dir or acl.op.load "
+    "(files that `hostacl atc --singleop=ops.json --output=DIR` writes) "
     "and from acl.op.compile or compile_and_execute_v2; HOSTACL_AUTO_COMPILE=1 compiles at the call"
 )
 """How operators are loaded: what to do when none fits."""
@@ -20,7 +21,9 @@ HOW = (
 _PLACES = {0: "device", 1: "host", 2: "host, compile independent"}
 
 
-def nearest(store: ModelStore, op_type: str, inputs: Tensors, outputs: Tensors, attrs: Attrs, known: Iterable[str]) -> str:
+def nearest(
+    store: ModelStore, op_type: str, inputs: Tensors, outputs: Tensors, attrs: Attrs, known: Iterable[str]
+) -> str:
     """The text for a call that no model fits; ``known`` are the names of all operators there are."""
     models = store.of_type(op_type)
     if models:
@@ -28,8 +31,14 @@ def nearest(store: ModelStore, op_type: str, inputs: Tensors, outputs: Tensors, 
     if op_type not in (names := set(known)):
         return f"{op_type}: no operator of this name is known{_alike(op_type, names)}. {HOW}."
     held = store.op_types()
-    have = f"there are models of {', '.join(held[:8])}{' …' if len(held) > 8 else ''} only" if held else "there are no models at all"
-    return f"{call_text(op_type, inputs, outputs, attrs)}: no model of this operator is loaded or compiled; {have}. {HOW}."
+    have = (
+        f"there are models of {', '.join(held[:8])}{' …' if len(held) > 8 else ''} only"
+        if held
+        else "there are no models at all"
+    )
+    return (
+        f"{call_text(op_type, inputs, outputs, attrs)}: no model of this operator is loaded or compiled; {have}. {HOW}."
+    )
 
 
 def similar(op_type: str, known: Iterable[str]) -> list[str]:
@@ -76,7 +85,9 @@ def _against(models: list[Model], inputs: Tensors, outputs: Tensors, attrs: Attr
     )
     source = model.path or model.origin
     more = f" and {len(found) - 1} more" if len(found) > 1 else ""
-    return f"none of the {len(models)} models of {model.op_type} fits; the nearest ({source}) differs in {found[0]}{more}"
+    return (
+        f"none of the {len(models)} models of {model.op_type} fits; the nearest ({source}) differs in {found[0]}{more}"
+    )
 
 
 def differences(model: Model, inputs: Tensors, outputs: Tensors, attrs: Attrs) -> Iterator[str]:
@@ -106,7 +117,11 @@ def _tensor_differences(model: TensorSpec, given: TensorSpec) -> Iterator[str]:
     if model.const != given.const:
         yield f"const data: {_const_text(given.const)} given, built for {_const_text(model.const)}"
     if model.placement != given.placement:
-        yield f"placement {_PLACES.get(given.placement, given.placement)} given, built for {_PLACES.get(model.placement, model.placement)}"
+        yield f"placement {_place(given)} given, built for {_place(model)}"
+
+
+def _place(spec: TensorSpec) -> str:
+    return _PLACES.get(spec.placement, str(spec.placement))
 
 
 def _storage(spec: TensorSpec) -> int:

@@ -1,4 +1,4 @@
-"""Single-operator JSON, as `atc --singleop` reads it: a list of operators with descriptors and attributes, into models and their file names."""
+"""Single-operator JSON, as `atc --singleop` reads it, into models and the names of their files."""
 
 from __future__ import annotations
 
@@ -11,20 +11,26 @@ import numpy as np
 from hostacl.errors import AclError
 from hostacl.singleop.keys import Attr, Range
 from hostacl.singleop.models import Model
-from hostacl.tensors.dtypes import dtype_code, dtype_names, numpy_dtype
-from hostacl.tensors.formats import format_code, format_names
+from hostacl.tensors import dtypes, formats
 from hostacl.tensors.spec import UNDEFINED, TensorSpec
 
 PARSE_FILE = 100006
 MAX_NAME = 128
 _T = TypeVar("_T")
 
-_TYPE_ALIASES = {"float": "float32", "fp32": "float32", "fp16": "float16", "double": "float64", "bf16": "bfloat16"}
+_TYPES = {entry.name: entry.code for entry in dtypes.TABLE} | {
+    "float": dtypes.FLOAT,
+    "fp32": dtypes.FLOAT,
+    "fp16": dtypes.FLOAT16,
+    "double": dtypes.DOUBLE,
+    "bf16": dtypes.BF16,
+}
+_FORMATS = {name.upper(): code for name, code in formats.CODES.items()}
 _TENSOR_KEYS = frozenset(
-    "format shape type name origin_format origin_shape shape_range dynamic_input is_const const_value".split()
+    ("format", "shape", "type", "name", "origin_format", "origin_shape")
+    + ("shape_range", "dynamic_input", "is_const", "const_value")
 )
 _OP_KEYS = frozenset(("op", "name", "input_desc", "output_desc", "attr"))
-_NO_CONST = frozenset(("string", "int4", "uint1"))
 
 
 class SingleOp(NamedTuple):
@@ -49,8 +55,9 @@ def parse(text: str) -> Parsed:
     except ValueError as error:
         raise AclError(PARSE_FILE, "HA613", f"this is not JSON: {error}") from error
     reader = _Reader()
-    items = _typed(content, list, "the whole file", "a list of operators: [{\"op\": ...}, ...]")
-    ops, flag = [], 0
+    items = _typed(content, list, "the whole file", 'a list of operators: [{"op": ...}, ...]')
+    ops: list[SingleOp] = []
+    flag = 0
     for place, item in enumerate(items):
         entry = _typed(item, dict, f"[{place}]", "an object with op, input_desc, output_desc and attr")
         if "op" not in entry and "compile_flag" in entry:
@@ -58,7 +65,7 @@ def parse(text: str) -> Parsed:
         else:
             ops.append(reader.op(entry, f"[{place}]", len(ops)))
     if not ops:
-        _refuse("the whole file", content, "at least one operator: [{\"op\": ...}]")
+        _refuse("the whole file", content, 'at least one operator: [{"op": ...}]')
     return Parsed(tuple(ops), flag, tuple(reader.notes))
 
 
@@ -70,9 +77,9 @@ class _Reader:
 
     def op(self, entry: Mapping[str, Any], at: str, index: int) -> SingleOp:
         self._unknown(entry, _OP_KEYS, at)
-        op_type = _typed(_required(entry, "op", at), str, f"{at}.op", "an operator's name such as \"Add\"")
+        op_type = _typed(_required(entry, "op", at), str, f"{at}.op", 'an operator\'s name such as "Add"')
         if not op_type:
-            _refuse(f"{at}.op", op_type, "an operator's name such as \"Add\"")
+            _refuse(f"{at}.op", op_type, 'an operator\'s name such as "Add"')
         inputs, outputs = (self._tensors(entry, side, at) for side in ("input_desc", "output_desc"))
         model = Model(op_type, tuple(inputs), tuple(outputs), self._attrs(entry.get("attr", []), f"{at}.attr"))
         given = _typed(entry.get("name", ""), str, f"{at}.name", "the name of the model's file")
@@ -96,7 +103,9 @@ class _Reader:
         shape = _dims(entry["origin_shape"], f"{at}.origin_shape") if "origin_shape" in entry else stored
         origin = _format(entry["origin_format"], f"{at}.origin_format") if "origin_format" in entry else stored_format
         return TensorSpec(
-            dtype, shape, origin,
+            dtype,
+            shape,
+            origin,
             storage_format=stored_format if stored_format != origin else UNDEFINED,
             storage_shape=stored if stored != shape else None,
             name=name,
@@ -122,7 +131,7 @@ class _Reader:
 
 
 def file_stem(index: int, model: Model) -> str:
-    """The name of an unnamed operator's file: ``0_Add_3_2_8_16_3_2_8_16_3_2_8_16`` (type, format and dims as stored, of each tensor)."""
+    """An unnamed operator's file: ``0_Add_3_2_8_16_3_2_8_16_3_2_8_16``, type, format and dims as stored of each tensor."""
     parts: list[int | str] = [index, model.op_type]
     for spec in model.tensors:
         stored = spec.format if spec.storage_format == UNDEFINED else spec.storage_format
@@ -152,16 +161,13 @@ def _integer(value: Any, at: str, low: int = -(2**63), high: int = 2**63 - 1) ->
 
 
 def _dtype(value: Any, at: str) -> int:
-    name = value.lower() if isinstance(value, str) else ""
-    if name == "undefined":
-        return UNDEFINED
-    code = dtype_code(_TYPE_ALIASES.get(name, name))
-    return _refuse(at, value, f"{', '.join(dtype_names())}, float, double, bf16, UNDEFINED") if code is None else code
+    code = _TYPES.get(value.lower()) if isinstance(value, str) else None
+    return _refuse(at, value, ", ".join(_TYPES)) if code is None else code
 
 
 def _format(value: Any, at: str) -> int:
-    code = format_code(value.upper()) if isinstance(value, str) else None
-    return _refuse(at, value, ", ".join(format_names())) if code is None else code
+    code = _FORMATS.get(value.upper()) if isinstance(value, str) else None
+    return _refuse(at, value, ", ".join(_FORMATS)) if code is None else code
 
 
 def _dims(value: Any, at: str) -> tuple[int, ...]:
@@ -212,16 +218,32 @@ def _const(entry: Mapping[str, Any], dtype: int, shape: tuple[int, ...], at: str
 
 
 def _array(value: Any, dtype: int, at: str) -> np.ndarray[Any, Any]:
-    target = numpy_dtype(dtype)
-    try:
-        given = np.asarray(value)
-        whole = given.dtype.kind in "iub" and target.kind in "iu"
-        array = given.astype(target) if given.dtype.kind in "iufb" or not given.size else None
-        fits = array is not None and (not whole or bool(np.all(array == given)))
-        fits = fits and not (given.dtype.kind == "f" and given.size and target.kind in "iu")
-    except (ValueError, TypeError, OverflowError):
-        fits = False
-    return array if fits and array is not None else _refuse(at, value, f"numbers that fit {target}")
+    if not dtypes.has_arrays(dtype) or dtype in dtypes.PACKED:
+        _refuse(at, value, f"no const value for the type {dtypes.BY_CODE[dtype].name}")
+    target = dtypes.numpy_dtype(dtype)
+    items = list(_flat(value))
+    if not all(_fits(item, target) for item in items):
+        _refuse(at, value, f"numbers that fit {target}")
+    return np.array(items, np.float64).astype(target) if dtypes.is_half(dtype) else np.array(items, target)
+
+
+def _flat(value: Any) -> Iterator[Any]:
+    if isinstance(value, list):
+        for item in value:
+            yield from _flat(item)
+    else:
+        yield value
+
+
+def _fits(item: Any, target: np.dtype[Any]) -> bool:
+    if target.kind == "b":
+        return isinstance(item, bool) or item in (0, 1)
+    if isinstance(item, bool):
+        return False
+    if target.kind in "iu":
+        limits = np.iinfo(target)
+        return isinstance(item, int) and int(limits.min) <= item <= int(limits.max)
+    return isinstance(item, (int, float)) and target.kind != "c"
 
 
 def _attr(kind: Any, value: Any, at: str) -> Attr:
@@ -257,7 +279,15 @@ def _list_of(read: Callable[[Any, str], _T]) -> Callable[[Any, str], list[_T]]:
 
 
 _ATTR_READERS: dict[str, Callable[[Any, str], Any]] = {
-    "bool": _bool, "int": _integer, "float": _float, "string": _string, "data_type": _data_type,
-    "list_bool": _list_of(_bool), "list_int": _list_of(_integer), "list_float": _list_of(_float),
-    "list_string": _list_of(_string), "list_data_type": _list_of(_data_type), "list_list_int": _list_of(_list_of(_integer)),
+    "bool": _bool,
+    "int": _integer,
+    "float": _float,
+    "string": _string,
+    "data_type": _data_type,
+    "list_bool": _list_of(_bool),
+    "list_int": _list_of(_integer),
+    "list_float": _list_of(_float),
+    "list_string": _list_of(_string),
+    "list_data_type": _list_of(_data_type),
+    "list_list_int": _list_of(_list_of(_integer)),
 }
