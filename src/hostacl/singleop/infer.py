@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from hostacl.errors import AclError, Refused
-from hostacl.ops import registry, schema
+from hostacl.ops import registry
+from hostacl.ops.operator import Operator
+from hostacl.singleop.execute import unknown
 from hostacl.singleop.keys import Attr
-from hostacl.singleop.nearest import similar
 from hostacl.tensors.spec import TensorSpec
 
 INVALID_PARAM, BUILD_FAILED = 100000, 500002
@@ -24,26 +25,30 @@ def infer_shape(
 ) -> list[Output]:
     """What each described output will be. Inputs come with the bytes of their buffers as const data.
 
-    Exact dims; or -1 with ranges, whose maximum is finite when the input shapes are known; or -2. AclError 100000 for an unknown operator, a missing value
-    or a missing name, 500002 for a call that cannot be built.
+    Exact dims; or -1 with ranges, whose maximum is finite when the input shapes are known; or -2. AclError 100000 for an
+    unknown operator, a missing value or a missing name, 500002 for a call that cannot be built.
     """
     operator = registry.find(op_type)
     if operator is None:
-        names = ", ".join(similar(op_type, schema.names())) or "none"
-        raise AclError(INVALID_PARAM, "HA501", f"opType = {op_type!r}: no such operator; nearest names: {names}")
+        raise AclError(INVALID_PARAM, *unknown(op_type))
     _check_names(operator, inputs)
     try:
-        inferred = operator.bind(inputs, outputs, attrs, check_outputs=False).infer()
+        inferred = operator.bind(inputs, (), attrs).infer()
     except Refused as error:
-        code = INVALID_PARAM if error.rule == "HA528" else BUILD_FAILED
-        raise AclError(code, error.rule, error.text if error.text.startswith(op_type) else f"{op_type}: {error.text}") from error
-    return [(one.dtype, one.format, UNKNOWN_RANK if one.shape is None else one.shape, one.ranges) for one in inferred]
+        raise AclError(INVALID_PARAM if error.rule == "HA528" else BUILD_FAILED, error.rule, error.text) from error
+    if len(outputs) > len(inferred):
+        text = f"{len(outputs)} output descriptors; the operator gives {len(inferred)}"
+        raise AclError(INVALID_PARAM, "HA513", f"{op_type}: {text}")
+    return [
+        (one.dtype, one.format, UNKNOWN_RANK if one.shape is None else one.shape, one.ranges)
+        for one in inferred[: len(outputs)]
+    ]
 
 
-def _check_names(operator: registry.Operator, inputs: Sequence[TensorSpec]) -> None:
-    if not operator.variadic:
+def _check_names(operator: Operator, inputs: Sequence[TensorSpec]) -> None:
+    if not any(decl.kind == "dynamic" for decl in operator.prototype.inputs):
         return
     for index, spec in enumerate(inputs):
         if not spec.name and not spec.dynamic_input and not spec.absent:
-            text = f"inputDesc[{index}] has no name; {operator.type} takes a list of tensors, so each needs one (x0, x1, …): set_tensor_desc_name"
-            raise AclError(INVALID_PARAM, "HA524", text)
+            text = f"inputDesc[{index}] has no name; the operator takes a list of tensors, so each needs one (x0, x1, …)"
+            raise AclError(INVALID_PARAM, "HA524", f"{operator.op_type}: {text}. Use set_tensor_desc_name")

@@ -48,10 +48,14 @@ def load(data: bytes) -> None:
 
 
 def set_model_dir(path: str) -> None:
-    """Registers every model of a folder, three levels in all (aclopSetModelDir); AclError 100002 the second time, 100014 for no folder."""
+    """Registers every model of a folder, three levels in all (aclopSetModelDir).
+
+    AclError 100002 the second time, 100014 for no folder.
+    """
     global _model_dir  # noqa: PLW0603 - once for the process
     if _model_dir is not None:
-        raise AclError(SET_TWICE, "HA608", f"modelDir = {path!r}, but it was set to {_model_dir!r}; once for a process, until aclFinalize or hostacl.reset()")
+        text = f"modelDir = {path!r}, but it is {_model_dir!r}; once for a process, until aclFinalize or hostacl.reset()"
+        raise AclError(SET_TWICE, "HA608", text)
     for model in modelfile.load_dir(path, _machine.report):
         models.add(model)
     _model_dir = path

@@ -1,0 +1,44 @@
+"""Timing helpers: a ratio of two things measured in turn, in one run, so that a noisy machine changes both."""
+
+from __future__ import annotations
+
+import os
+import statistics
+import sys
+import time
+from collections.abc import Callable
+
+ROUNDS = 7
+
+# These slow NumPy's own BLAS where they are set; a fair comparison does without. They count before NumPy is loaded.
+_UNSET = ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE")
+
+
+def fair_environment() -> None:
+    """Starts the script again without the variables that slow NumPy. Call it before importing NumPy."""
+    if any(name in os.environ for name in _UNSET):
+        kept = {name: value for name, value in os.environ.items() if name not in _UNSET}
+        os.execve(sys.executable, [sys.executable, *sys.argv], kept)
+
+
+def seconds(function: Callable[[], object], repeat: int) -> float:
+    """Seconds of one call, over a loop of so many."""
+    start = time.perf_counter()
+    for _ in range(repeat):
+        function()
+    return (time.perf_counter() - start) / repeat
+
+
+def ratio(ours: Callable[[], object], peer: Callable[[], object], repeat: int) -> tuple[float, float, float]:
+    """Medians over the rounds: our seconds, the peer's seconds, and their ratio pair by pair."""
+    ours()
+    peer()
+    pairs = [(seconds(ours, repeat), seconds(peer, repeat)) for _ in range(ROUNDS)]
+    mine, theirs = (statistics.median(column) for column in zip(*pairs, strict=True))
+    return mine, theirs, statistics.median(a / b for a, b in pairs)
+
+
+def line(name: str, result: tuple[float, float, float], limit: str) -> None:
+    """Prints one figure."""
+    mine, theirs, times = result
+    print(f"{name:<58} {mine * 1e6:>12.2f} us  peer {theirs * 1e6:>12.2f} us  ratio {times:>6.2f}  ({limit})")
