@@ -148,7 +148,7 @@ void after_fork_parent() {
 void after_fork_child() {
     if (!fork_entered) return;
     api.PyOS_AfterFork_Child();
-    api.PyGILState_Release(fork_state);
+    api.PyEval_SaveThread(); // keeps this thread's state: 3.11 ends a process that makes one when none is left
 }
 
 void* open_library(const PythonPlace& place, std::string* why) {
