@@ -28,6 +28,9 @@ struct Hooks {
     // Lets other Python threads run while this one waits; does nothing in a thread that does not hold Python's lock.
     void* (*release_lock)() = nullptr;
     void (*retake_lock)(void* state) = nullptr;
+    // True when the wait that this thread is in should end (Ctrl-C); asked ten times a second. It must answer at
+    // once, without waiting for Python's lock, in a thread whose wait was not begun from Python.
+    bool (*interrupted)() = nullptr;
 };
 
 HACL_API Hooks& hooks();

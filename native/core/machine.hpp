@@ -12,6 +12,8 @@ namespace hostacl {
 struct Machine {
     std::mutex mutex;                // guards every table: handles, memory, devices, contexts, streams, events
     std::condition_variable changed; // a stream, event or callback queue moved on
+    int waiting = 0;                 // threads in a wait on `changed`
+    HACL_API void moved_on();        // wakes them; lock held
 };
 
 HACL_API Machine& machine();

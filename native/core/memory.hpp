@@ -3,6 +3,7 @@
 
 #include "core/types.hpp"
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -19,14 +20,56 @@ struct Block {
     bool freed = false;        // dead to the program; the memory goes back when the last view dies
     std::string site;          // where it was made
     std::string freed_site;
-    // ... more is the business of memory.cpp
+    size_t guard = 0;          // guard bytes behind it
+    size_t taken = 0;          // bytes of the arena to give back; 0 when the memory is not ours
+    uint64_t serial = 0;       // in order of making
+    bool holds(uintptr_t address) const { return address - start < capacity; }
+    Block() = default;
+    Block(const Block&) = delete;
+    Block& operator=(const Block&) = delete;
     ~Block();                  // gives the memory back
 };
+using BlockPtr = std::shared_ptr<Block>;
 
 // The block that holds address, live or (if lately freed) dead; null for memory we do not know. Lock held.
-HACL_API std::shared_ptr<Block> find_block(uintptr_t address);
+HACL_API BlockPtr find_block(uintptr_t address);
 
 // "device memory [0x.., 64 bytes] made at a.py:3", "memory freed at a.py:5", "unknown (host) memory". Lock held.
 HACL_API std::string describe_pointer(uintptr_t address);
+
+// Inside the address space that only device and pinned memory lie in.
+HACL_API bool in_arena(uintptr_t address);
+
+// Makes a block and gives its start: 207001 when the device, or the machine, has no more. No lock held.
+Code allocate(Space space, int32_t device, size_t size, const char* size_name, void** start);
+
+// Marks the block at `start` dead. `space` is what the function called frees. No lock held.
+Code free_block(Space space, uintptr_t start, const char* name);
+
+Code register_host(uintptr_t start, size_t size);
+Code unregister_host(uintptr_t start);
+
+// Marks all memory of a device dead (the device was reset). Lock held.
+void free_device_memory(int32_t device);
+
+// Looks at the guard bytes of every live block and reports each overwritten one once. No lock held.
+HACL_API size_t check_guards();
+
+// Every page of the range is mapped in this process.
+bool is_mapped(uintptr_t address, size_t size);
+
+struct MemoryStats {
+    size_t blocks[3] = {}; // by Space
+    size_t bytes[3] = {};
+    size_t peak_bytes = 0; // of device memory
+};
+HACL_API MemoryStats memory_stats();
+size_t device_bytes_used(int32_t device); // lock held
+HACL_API void each_block(const std::function<void(const Block&)>& visit); // live ones by address; no lock held
+
+// For the fork handlers.
+void lock_arena();
+void unlock_arena();
+void rebuild_arena_lock();
 
 } // namespace hostacl

@@ -4,6 +4,7 @@
 #include "core/types.hpp"
 
 #include <string>
+#include <vector>
 
 namespace hostacl {
 
@@ -11,11 +12,13 @@ namespace hostacl {
 // face names the function as its user knows it ("acl.rt.malloc") before the C function names itself.
 class HACL_API Entry {
   public:
-    explicit Entry(const char* function);
+    explicit Entry(const char* function, const void* caller = nullptr); // caller: the return address into the program
     ~Entry();
     Entry(const Entry&) = delete;
     Entry& operator=(const Entry&) = delete;
-    static const char* name(); // "" outside of any entry
+    static const char* name();         // "" outside of any entry
+    static const void* caller();       // null when unknown
+
   private:
     bool outermost_;
 };
@@ -37,6 +40,25 @@ HACL_API const char* take_messages();
 
 // The newest failing code of this thread, for aclrtGetLastError / aclrtPeekAtLastError.
 HACL_API Code last_error(bool clear);
+
+// What was said, for the checks: failures (code != 0) and reports (code 0), oldest first; a repeat is counted.
+struct Report {
+    std::string rule;
+    std::string function;
+    std::string text;
+    std::string site;
+    Code code = 0;
+    uint64_t count = 1;
+};
+HACL_API std::vector<Report> take_reports(); // gives them and forgets them; at most the newest 4096 are kept
+
+// Forgets every text, report and last error of this thread (and the texts of the process).
+HACL_API void clear_messages();
+
+// For the fork handlers.
+void lock_messages();
+void unlock_messages();
+void rebuild_message_lock();
 
 // printf into a std::string.
 HACL_API std::string format(const char* pattern, ...) __attribute__((format(printf, 1, 2)));

@@ -9,6 +9,8 @@
 
 namespace hostacl {
 
+struct Block; // memory.hpp
+
 struct Failure {
     Code code = 0;
     std::string text; // complete: rule, function, operator, shapes, submit site
@@ -21,6 +23,7 @@ class Task {
     virtual Failure run() = 0;                  // no lock held; runs once
     virtual bool enters_python() const { return false; }
     virtual std::string describe() const = 0;   // "operator Add", "copy of 64 bytes host to device"
+    virtual bool touches(const Block&) const { return false; } // it still reads or writes this block; lock held
     uint32_t id = 0;                            // numbered by the stream that takes it
     std::string site;                           // where it was submitted
 };

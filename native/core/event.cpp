@@ -1,0 +1,229 @@
+#include "core/event.hpp"
+
+#include "core/context.hpp"
+#include "core/hooks.hpp"
+#include "core/message.hpp"
+#include "core/schedule.hpp"
+
+#include <chrono>
+
+namespace hostacl {
+namespace {
+
+using EventTable = HandleTable<EventPtr, Kind::Event>;
+
+EventTable& events() {
+    static EventTable& table = *new EventTable;
+    return table;
+}
+
+// The event of a handle: 107017 and a text otherwise. Lock held.
+Code find_event(Handle handle, const char* name, EventPtr* out) {
+    EventPtr* found = events().find(handle);
+    if (!found) return fail(107017, "HA303", format("%s = %s; allowed: a live event", name, describe_handle(handle).c_str()));
+    *out = *found;
+    return 0;
+}
+
+int64_t now_ns() { return std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1); }
+
+class RecordTask : public Task {
+  public:
+    explicit RecordTask(std::shared_ptr<Mark> mark) : mark_(std::move(mark)) {}
+    Failure run() override {
+        Lock lock = lock_machine();
+        mark_->time_ns = now_ns();
+        mark_->done = true;
+        machine().moved_on();
+        return {};
+    }
+    std::string describe() const override { return "record of an event"; }
+
+  private:
+    std::shared_ptr<Mark> mark_;
+};
+
+class WaitTask : public Task {
+  public:
+    explicit WaitTask(EventPtr event) : event_(std::move(event)), mark_(event_->mark) { event_->waits_pending++; }
+    ~WaitTask() override {
+        Lock lock = lock_machine();
+        event_->waits_pending--;
+        machine().moved_on();
+    }
+    // For an event never recorded so far the next record counts.
+    bool ready() const override {
+        const Mark* mark = mark_ ? mark_.get() : event_->mark.get();
+        return mark ? mark->done : event_->destroyed;
+    }
+    Failure run() override { return {}; }
+    std::string describe() const override {
+        return mark_ ? "wait for an event that is not reached yet" : "wait for an event that was not recorded when the wait was made";
+    }
+
+  private:
+    EventPtr event_;
+    std::shared_ptr<Mark> mark_;
+};
+
+class ResetTask : public Task {
+  public:
+    Failure run() override { return {}; } // the event was reset in the order of the calls
+    std::string describe() const override { return "reset of an event"; }
+};
+
+// Runs what is ready so that a polling program gets on. Lock held.
+void get_on(Lock& lock, const EventPtr& event) {
+    StreamPtr stream = event->mark ? event->mark->stream.lock() : nullptr;
+    Wait wait;
+    wait.done = [&] { return event->mark && event->mark->done && event->waits_pending == 0; };
+    wait.timeout_ms = 0;
+    wait.target = stream.get();
+    if (queued_tasks()) run_until(lock, wait);
+}
+
+} // namespace
+
+Code create_event(uint32_t flags, Handle* handle) {
+    static uint32_t next_id = 0;
+    Lock lock = lock_machine();
+    Context* context = nullptr;
+    if (Code code = current_context(&context)) return code;
+    auto event = std::make_shared<Event>();
+    event->flags = flags;
+    event->id = next_id++;
+    event->handle = events().add(event);
+    *handle = event->handle;
+    return 0;
+}
+
+Code destroy_event(Handle handle) {
+    Lock lock = lock_machine();
+    EventPtr event;
+    if (Code code = find_event(handle, "event", &event)) return code;
+    if (event->waits_pending && !event->mark)
+        report("HA304", "the event is destroyed while a stream waits for it and nobody recorded it; the wait ends here, on a card it may never end");
+    event->destroyed = true;
+    events().remove(handle);
+    machine().moved_on();
+    run_ready(lock);
+    return 0;
+}
+
+Code record_event(Handle handle, Handle stream_handle) {
+    EventPtr event;
+    StreamPtr stream;
+    auto mark = std::make_shared<Mark>();
+    {
+        Lock lock = lock_machine();
+        if (Code code = find_event(handle, "event", &event)) return code;
+        if (Code code = resolve_stream(stream_handle, &stream)) return code;
+        mark->stream = stream;
+        if (queued_tasks() == 0 && try_begin(*stream)) {
+            mark->time_ns = now_ns();
+            mark->done = true;
+            event->mark = mark;
+            stream->busy = false;
+            stream->finished++;
+            machine().moved_on();
+            return 0;
+        }
+    }
+    std::unique_ptr<Task> task = std::make_unique<RecordTask>(mark);
+    task->site = call_site();
+    Lock lock = lock_machine();
+    if (Code code = enqueue(*stream, task)) return code;
+    event->mark = mark;
+    run_ready(lock);
+    return 0;
+}
+
+Code reset_event(Handle handle, Handle stream_handle) {
+    EventPtr event;
+    StreamPtr stream;
+    {
+        Lock lock = lock_machine();
+        if (Code code = find_event(handle, "event", &event)) return code;
+        if (Code code = resolve_stream(stream_handle, &stream)) return code;
+        event->mark = nullptr;
+    }
+    return submit(stream, std::make_unique<ResetTask>());
+}
+
+Code wait_event(Handle stream_handle, Handle handle) {
+    EventPtr event;
+    StreamPtr stream;
+    std::unique_ptr<WaitTask> task;
+    bool waits;
+    {
+        Lock lock = lock_machine();
+        if (Code code = resolve_stream(stream_handle, &stream)) return code;
+        if (Code code = find_event(handle, "event", &event)) return code;
+        task = std::make_unique<WaitTask>(event);
+        waits = !task->ready() || !stream->idle();
+    }
+    if (waits) task->site = call_site();
+    return submit(stream, std::move(task));
+}
+
+Code synchronize_event(Handle handle, int64_t timeout_ms) {
+    EventPtr event;
+    Lock lock = lock_machine();
+    Context* context = nullptr;
+    if (Code code = find_event(handle, "event", &event)) return code;
+    if (Code code = current_context(&context)) return code;
+    std::shared_ptr<Mark> mark = event->mark;
+    if (!mark) {
+        report("HA309", "the event was never recorded (or was reset): there is nothing to wait for");
+        return 0;
+    }
+    StreamPtr stream = mark->stream.lock();
+    Wait wait; // a mark whose stream was destroyed by force is never reached
+    wait.done = [&] { return mark->done || !stream || stream->dead; };
+    wait.timeout_ms = timeout_ms;
+    wait.target = stream.get();
+    Waited waited = run_until(lock, wait);
+    if (waited == Waited::Interrupted) return fail(500000, "HA311", "the wait was interrupted");
+    if (waited == Waited::Timeout)
+        return fail(507047, "HA313", format("the event was not reached after %lld ms", static_cast<long long>(timeout_ms)));
+    if (!stream) return 0;
+    std::vector<Failure> failures = take_failures(*stream);
+    lock.unlock();
+    return say(failures);
+}
+
+Code query_event(Handle handle, bool* recorded, bool* waits_done) {
+    EventPtr event;
+    Lock lock = lock_machine();
+    if (Code code = find_event(handle, "event", &event)) return code;
+    get_on(lock, event);
+    *recorded = event->mark && event->mark->done;
+    *waits_done = event->waits_pending == 0;
+    return 0;
+}
+
+Code event_time(Handle handle, const char* name, int64_t* time_ns) {
+    EventPtr event;
+    Lock lock = lock_machine();
+    if (Code code = find_event(handle, name, &event)) return code;
+    get_on(lock, event);
+    if (!event->mark) return fail(107006, "HA314", format("%s was never recorded (or was reset): it has no time", name));
+    if (!event->mark->done) return fail(507006, "HA315", format("%s is not reached yet; synchronize it first", name));
+    *time_ns = event->mark->time_ns;
+    return 0;
+}
+
+Code event_id(Handle handle, uint32_t* id) {
+    EventPtr event;
+    Lock lock = lock_machine();
+    if (Code code = find_event(handle, "event", &event)) return code;
+    *id = event->id;
+    return 0;
+}
+
+size_t live_events() {
+    Lock lock = lock_machine();
+    return events().live();
+}
+
+} // namespace hostacl

@@ -1,0 +1,206 @@
+#include "core/message.hpp"
+
+#include "core/config.hpp"
+#include "core/hooks.hpp"
+#include "core/log.hpp"
+
+#include <cstdarg>
+#include <cstdio>
+#include <deque>
+#include <mutex>
+#include <new>
+
+namespace hostacl {
+namespace {
+
+constexpr size_t kKeptTexts = 64;
+constexpr size_t kKeptReports = 4096;
+
+// Plain pointers: a destructor at thread exit could run after the last late call of that thread.
+struct ThreadTexts {
+    std::deque<std::string> texts; // newest first
+    std::string given;             // what take_messages returned last
+    Code last = 0;
+    std::vector<Report> unplaced;  // of the call this thread is in
+};
+
+struct Shared {
+    std::mutex mutex;
+    std::deque<std::string> texts; // err_msg_mode 1: of the process
+    std::deque<Report> reports;
+};
+
+Shared& shared() {
+    static Shared& the_shared = *new Shared;
+    return the_shared;
+}
+
+thread_local const char* entry_name = "";
+thread_local const void* entry_caller = nullptr;
+thread_local int entry_depth = 0;
+thread_local ThreadTexts* own_texts = nullptr;
+
+// Kept until the thread ends; made when a thread first fails.
+ThreadTexts& own() {
+    struct Owner {
+        ~Owner() {
+            delete own_texts;
+            own_texts = nullptr;
+        }
+    };
+    if (!own_texts) {
+        static thread_local Owner owner;
+        (void)owner;
+        own_texts = new ThreadTexts;
+    }
+    return *own_texts;
+}
+
+void push(std::deque<std::string>& texts, const std::string& text) {
+    texts.push_front(text);
+    if (texts.size() > kKeptTexts) texts.pop_back();
+}
+
+void add_report(Report&& report) {
+    std::lock_guard<std::mutex> guard(shared().mutex);
+    std::deque<Report>& reports = shared().reports;
+    if (!reports.empty()) {
+        Report& last = reports.back();
+        if (last.rule == report.rule && last.text == report.text && last.site == report.site && last.code == report.code) {
+            last.count++;
+            return;
+        }
+    }
+    reports.push_back(std::move(report));
+    if (reports.size() > kKeptReports) reports.pop_front();
+}
+
+// Inside a call its site is asked for at the end: now the machine lock may be held, and the site enters Python.
+void keep_report(const char* rule, const std::string& text, Code code) {
+    Report report{rule, Entry::name(), text, "", code, 1};
+    if (entry_depth == 0) add_report(std::move(report));
+    else own().unplaced.push_back(std::move(report));
+}
+
+void place_reports() {
+    std::vector<Report> reports;
+    reports.swap(own_texts->unplaced);
+    std::string site = call_site();
+    for (Report& report : reports) {
+        report.site = site;
+        add_report(std::move(report));
+    }
+}
+
+std::string join(std::deque<std::string>& texts) {
+    std::string all;
+    for (const std::string& text : texts) all += (all.empty() ? "" : "\n") + text;
+    texts.clear();
+    return all;
+}
+
+std::string with_function(const char* rule, const std::string& text) {
+    const char* name = Entry::name();
+    return *name ? std::string(rule) + ": " + name + "(): " + text : std::string(rule) + ": " + text;
+}
+
+} // namespace
+
+Entry::Entry(const char* function, const void* caller) : outermost_(entry_depth++ == 0) {
+    if (outermost_) entry_name = function;
+    if (outermost_ || (caller && !entry_caller)) entry_caller = caller;
+}
+
+Entry::~Entry() {
+    if (outermost_ && own_texts && !own_texts->unplaced.empty()) place_reports();
+    entry_depth--;
+    if (!outermost_) return;
+    entry_name = "";
+    entry_caller = nullptr;
+}
+
+const char* Entry::name() { return entry_name; }
+const void* Entry::caller() { return entry_caller; }
+
+Code fail(Code code, const char* rule, const std::string& text) {
+    keep_report(rule, text, code);
+    return fail_verbatim(code, with_function(rule, text));
+}
+
+Code fail_verbatim(Code code, const std::string& text) {
+    own().last = code;
+    if (config().err_msg_process) {
+        std::lock_guard<std::mutex> guard(shared().mutex);
+        push(shared().texts, text);
+    } else {
+        push(own().texts, text);
+    }
+    if (log_on(LogLevel::Error)) log_line(LogLevel::Error, format("%d %s", code, text.c_str()));
+    return code;
+}
+
+void report(const char* rule, const std::string& text) {
+    keep_report(rule, text, 0);
+    if (log_on(LogLevel::Warning)) log_line(LogLevel::Warning, with_function(rule, text));
+}
+
+const char* take_messages() {
+    if (config().err_msg_process) {
+        std::lock_guard<std::mutex> guard(shared().mutex);
+        if (shared().texts.empty()) return nullptr;
+        own().given = join(shared().texts);
+        return own().given.c_str();
+    }
+    if (!own_texts || own_texts->texts.empty()) return nullptr;
+    own_texts->given = join(own_texts->texts);
+    return own_texts->given.c_str();
+}
+
+Code last_error(bool clear) {
+    if (!own_texts) return 0;
+    Code code = own_texts->last;
+    if (clear) own_texts->last = 0;
+    return code;
+}
+
+std::vector<Report> take_reports() {
+    std::lock_guard<std::mutex> guard(shared().mutex);
+    std::vector<Report> all(shared().reports.begin(), shared().reports.end());
+    shared().reports.clear();
+    return all;
+}
+
+void clear_messages() {
+    if (own_texts) {
+        own_texts->texts.clear();
+        own_texts->last = 0;
+    }
+    std::lock_guard<std::mutex> guard(shared().mutex);
+    shared().texts.clear();
+    shared().reports.clear();
+}
+
+void lock_messages() { shared().mutex.lock(); }
+void unlock_messages() { shared().mutex.unlock(); }
+void rebuild_message_lock() { new (&shared().mutex) std::mutex; }
+
+std::string format(const char* pattern, ...) {
+    va_list arguments;
+    va_start(arguments, pattern);
+    char small[512];
+    va_list again;
+    va_copy(again, arguments);
+    int size = std::vsnprintf(small, sizeof small, pattern, arguments);
+    va_end(arguments);
+    std::string text;
+    if (size >= 0 && static_cast<size_t>(size) < sizeof small) {
+        text.assign(small, static_cast<size_t>(size));
+    } else if (size > 0) {
+        text.resize(static_cast<size_t>(size));
+        std::vsnprintf(text.data(), text.size() + 1, pattern, again);
+    }
+    va_end(again);
+    return text;
+}
+
+} // namespace hostacl
