@@ -121,9 +121,16 @@ def enums(header: str, facts: dict[str, Any]) -> Iterator[str]:
             yield f"typedef enum {name} {{\n{body}\n}} {name};"
 
 
+def _wrap(text: str, opening: str) -> str:
+    if len(text) <= 120:
+        return text
+    start = text.index(opening) + len(opening)
+    return text[:start] + "\n" + textwrap.indent(textwrap.fill(text[start:], 112), "    ")
+
+
 def _pointer_typedef(name: str, target: str) -> str:
     if "(*)" in target:
-        return f"typedef {target.replace('(*)', f'(*{name})')};"
+        return _wrap(f"typedef {target.replace('(*)', f'(*{name})')};", f"(*{name})(")
     target = re.sub(r" ?([*]+)$", r" \1", target)
     return f"typedef {target}{'' if target.endswith('*') else ' '}{name};"
 
@@ -156,10 +163,7 @@ def declaration(function: Function) -> str:
     if function.deprecated:
         mark = f'HOSTACL_DEPRECATED("use {REPLACED_BY[function.name]}") '
     returns = function.returns if function.returns.endswith("*") else function.returns + " "
-    text = f"HOSTACL_API {mark}{returns}{function.name}({params});"
-    if len(text) > 120:
-        opening = text.index(f"{function.name}(") + len(function.name) + 1
-        text = text[:opening] + "\n" + textwrap.indent(textwrap.fill(text[opening:], 112), "    ")
+    text = _wrap(f"HOSTACL_API {mark}{returns}{function.name}({params});", f"{function.name}(")
     comment = doc(function.name)
     return f"{_comment(comment)}\n{text}" if comment else text
 

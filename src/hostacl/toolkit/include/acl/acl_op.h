@@ -23,7 +23,9 @@ typedef struct aclopAttr aclopAttr;
 typedef struct aclopHandle aclopHandle;
 typedef struct aclopKernelDesc aclopKernelDesc;
 typedef void (*aclDataDeallocator)(void *data, size_t length);
-typedef aclError (*aclopCompileFunc)(int numInputs, const aclTensorDesc *const inputDesc[], int numOutputs, const aclTensorDesc *const outputDesc[], const aclopAttr *opAttr, aclopKernelDesc *aclopKernelDesc);
+typedef aclError (*aclopCompileFunc)(
+    int numInputs, const aclTensorDesc *const inputDesc[], int numOutputs, const aclTensorDesc *const outputDesc[],
+    const aclopAttr *opAttr, aclopKernelDesc *aclopKernelDesc);
 
 /* Runs the operator Cast. */
 HOSTACL_API aclError aclopCast(
