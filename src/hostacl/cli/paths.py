@@ -6,8 +6,10 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
+from hostacl.toolkit_path import root
+
 PACKAGE = Path(__file__).resolve().parent.parent
-TOOLKIT = PACKAGE / "toolkit"
+TOOLKIT = root()
 """What stands for a CANN toolkit root."""
 
 LISTS: Mapping[str, Path] = {

@@ -26,10 +26,8 @@ _TYPES = {entry.name: entry.code for entry in dtypes.TABLE} | {
     "bf16": dtypes.BF16,
 }
 _FORMATS = {name.upper(): code for name, code in formats.CODES.items()}
-_TENSOR_KEYS = frozenset(
-    ("format", "shape", "type", "name", "origin_format", "origin_shape")
-    + ("shape_range", "dynamic_input", "is_const", "const_value")
-)
+_SHAPE_KEYS = ("format", "shape", "type", "origin_format", "origin_shape", "shape_range")
+_TENSOR_KEYS = frozenset((*_SHAPE_KEYS, "name", "dynamic_input", "is_const", "const_value"))
 _OP_KEYS = frozenset(("op", "name", "input_desc", "output_desc", "attr"))
 
 
@@ -131,7 +129,7 @@ class _Reader:
 
 
 def file_stem(index: int, model: Model) -> str:
-    """An unnamed operator's file: ``0_Add_3_2_8_16_3_2_8_16_3_2_8_16``, type, format and dims as stored of each tensor."""
+    """An unnamed operator's file: ``0_Add_3_2_8_16_3_2_8_16_3_2_8_16``, each tensor's type, format and dims as stored."""
     parts: list[int | str] = [index, model.op_type]
     for spec in model.tensors:
         stored = spec.format if spec.storage_format == UNDEFINED else spec.storage_format
