@@ -1,0 +1,40 @@
+// The table of the level that includes this file; HACL_LEVEL is its name.
+#pragma once
+
+#include "kernels/conversions.hpp"
+#include "kernels/elementwise.hpp"
+#include "kernels/rows.hpp"
+#include "kernels/table.hpp"
+
+#define HACL_FLOATS(loop, ...) {loop<Half __VA_ARGS__>, loop<Bfloat16 __VA_ARGS__>, loop<float __VA_ARGS__>, loop<double __VA_ARGS__>}
+#define HACL_BINARY(op) HACL_FLOATS(binary, , op, Same)
+#define HACL_COMPARE(op) HACL_FLOATS(binary, , op, Truth)
+#define HACL_SWAPPED(op) HACL_FLOATS(swapped, , op)
+#define HACL_UNARY(op) HACL_FLOATS(unary, , op)
+#define HACL_TO_FLOATS(from) convert<from, Half>, convert<from, Bfloat16>, convert<from, float>, convert<from, double>
+#define HACL_FROM_FLOAT(from)                                                                                             \
+  {HACL_TO_FLOATS(from), convert<from, Boolean>, convert<from, std::int8_t>, convert<from, std::uint8_t>,                 \
+   convert<from, std::int16_t>, convert<from, std::uint16_t>, convert<from, std::int32_t>, convert<from, std::uint32_t>,  \
+   convert<from, std::int64_t>, convert<from, std::uint64_t>}
+#define HACL_JOIN_(a, b) a##b
+#define HACL_JOIN(a, b) HACL_JOIN_(a, b)
+#define HACL_TEXT_(a) #a
+#define HACL_TEXT(a) HACL_TEXT_(a)
+
+namespace hacl {
+
+extern const Table HACL_JOIN(table_, HACL_LEVEL);
+const Table HACL_JOIN(table_, HACL_LEVEL) = {
+    HACL_TEXT(HACL_LEVEL),
+    {HACL_BINARY(Add), HACL_BINARY(Subtract), HACL_BINARY(Multiply), HACL_BINARY(Divide), HACL_BINARY(Maximum), HACL_BINARY(Minimum)},
+    {HACL_COMPARE(Equal), HACL_COMPARE(NotEqual), HACL_COMPARE(Less), HACL_COMPARE(LessEqual), HACL_SWAPPED(Less), HACL_SWAPPED(LessEqual)},
+    {HACL_UNARY(Absolute), HACL_UNARY(Negative), HACL_UNARY(Relu), HACL_UNARY(Sqrt), HACL_UNARY(Reciprocal), HACL_UNARY(Square),
+     {unary<Half, Exp>, unary<Bfloat16, Exp>, unary<float, Exp>, nullptr}, HACL_UNARY(Adds), HACL_UNARY(Muls)},
+    {HACL_FROM_FLOAT(Half), HACL_FROM_FLOAT(Bfloat16), HACL_FROM_FLOAT(float), HACL_FROM_FLOAT(double),
+     {HACL_TO_FLOATS(Boolean)}, {HACL_TO_FLOATS(std::int8_t)}, {HACL_TO_FLOATS(std::uint8_t)}, {HACL_TO_FLOATS(std::int16_t)},
+     {HACL_TO_FLOATS(std::uint16_t)}, {HACL_TO_FLOATS(std::int32_t)}, {HACL_TO_FLOATS(std::uint32_t)}, {HACL_TO_FLOATS(std::int64_t)},
+     {HACL_TO_FLOATS(std::uint64_t)}},
+    {select<std::uint8_t>, select<std::uint16_t>, select<std::uint32_t>, select<std::uint64_t>, select<unsigned __int128>},
+    row_max, row_sum, row_sum_of_squares, row_exp_sum, row_subtract};
+
+}  // namespace hacl

@@ -1,0 +1,92 @@
+// Reductions of one row of float32. Element i of a block adds to lane i % 64 at every level, so sums have the same bits everywhere.
+#pragma once
+
+#include "kernels/elementwise.hpp"
+
+namespace {
+
+constexpr std::size_t kLanes = 64;
+constexpr std::size_t kSumBlock = 1024;
+
+struct Sum {
+  F lane[kLanes / W];
+
+  HACL_INLINE double total() const {
+    float all[kLanes];
+    __builtin_memcpy(all, lane, sizeof all);
+    for (std::size_t half = kLanes / 2; half > 0; half /= 2) {
+      for (std::size_t i = 0; i < half; ++i) all[i] += all[i + half];
+    }
+    return all[0];
+  }
+};
+
+// Calls term(offset, lanes) for each vector of the row, 0 < lanes <= W valid, and adds what it gives; the other lanes must be 0.
+template <class Term>
+HACL_INLINE double blocked_sum(std::size_t n, Term term) {
+  double total = 0;
+  for (std::size_t start = 0; start < n; start += kSumBlock) {
+    const std::size_t end = n - start < kSumBlock ? n : start + kSumBlock;
+    Sum sum = {};
+    std::size_t i = start;
+    for (; i + kLanes <= end; i += kLanes) {
+      for (std::size_t v = 0; v < kLanes / W; ++v) sum.lane[v] += term(i + v * W, W);
+    }
+    for (std::size_t v = 0; i < end; ++v, i += W) sum.lane[v] += term(i, end - i < W ? end - i : W);
+    total += sum.total();
+  }
+  return total;
+}
+
+HACL_INLINE F load_float(const float* p, std::size_t k) { return k == W ? Lanes<float>::load(p) : load_some(p, k); }
+HACL_INLINE void store_float(float* p, std::size_t k, F v) { k == W ? Lanes<float>::store(p, v) : store_some(p, k, v); }
+
+HACL_INLINE F first_lanes(F v, std::size_t k) {  // v with its lanes from k on set to zero
+  if (k == W) return v;
+  float part[W] = {};
+  __builtin_memcpy(part, &v, k * sizeof(float));
+  return Lanes<float>::load(part);
+}
+
+float row_max(const float* x, std::size_t n) {
+  F best[4];
+  for (F& b : best) b = splat(-__builtin_inff());
+  std::size_t i = 0;
+  for (; i + 4 * W <= n; i += 4 * W) {
+    for (std::size_t v = 0; v < 4; ++v) best[v] = Maximum::run(best[v], Lanes<float>::load(x + i + v * W));
+  }
+  for (; i + W <= n; i += W) best[0] = Maximum::run(best[0], Lanes<float>::load(x + i));
+  best[0] = Maximum::run(Maximum::run(best[0], best[1]), Maximum::run(best[2], best[3]));
+  float result = -__builtin_inff();
+  for (std::size_t k = 0; k < W; ++k) result = result >= best[0][k] || result != result ? result : best[0][k];
+  for (; i < n; ++i) result = result >= x[i] || result != result ? result : x[i];
+  return result;
+}
+
+double row_sum(const float* x, std::size_t n) {
+  return blocked_sum(n, [=](std::size_t i, std::size_t k) HACL_LAMBDA { return load_float(x + i, k); });
+}
+
+double row_sum_of_squares(const float* x, float centre, std::size_t n) {
+  return blocked_sum(n, [=](std::size_t i, std::size_t k) HACL_LAMBDA {
+    const F d = first_lanes(load_float(x + i, k) - centre, k);
+    return d * d;
+  });
+}
+
+double row_exp_sum(const float* x, float max, float* y, std::size_t n) {
+  return blocked_sum(n, [=](std::size_t i, std::size_t k) HACL_LAMBDA {
+    const F e = exponential(load_float(x + i, k) - max);
+    if (y != nullptr) store_float(y + i, k, e);
+    return first_lanes(e, k);
+  });
+}
+
+void row_subtract(const float* x, float first, float second, float* y, std::size_t n) {
+  for (std::size_t i = 0; i < n; i += W) {
+    const std::size_t k = n - i < W ? n - i : W;
+    store_float(y + i, k, (load_float(x + i, k) - first) - second);
+  }
+}
+
+}  // namespace

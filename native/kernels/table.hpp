@@ -1,0 +1,43 @@
+// The loops of one SIMD level, by operator and element type.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace hacl {
+
+enum Kind { kHalf, kBfloat16, kFloat, kDouble, kBool, kInt8, kUint8, kInt16, kUint16, kInt32, kUint32, kInt64, kUint64, kKinds, kOther = kKinds };
+constexpr int kFloatKinds = 4;
+constexpr int kKindSize[kKinds] = {2, 2, 4, 8, 1, 1, 1, 2, 2, 4, 4, 8, 8};
+
+enum BinaryOp { kAdd, kSubtract, kMultiply, kDivide, kMaximum, kMinimum, kBinaryOps };
+enum CompareOp { kEqual, kNotEqual, kLess, kLessEqual, kGreater, kGreaterEqual, kCompareOps };
+enum UnaryOp { kAbsolute, kNegative, kRelu, kSqrt, kReciprocal, kSquare, kExp, kAdds, kMuls, kUnaryOps };
+
+// x1 and x2 advance by one element when their step is 1, stay when it is 0.
+using BinaryLoop = void (*)(const void* x1, bool step1, const void* x2, bool step2, void* out, std::size_t n);
+using UnaryLoop = void (*)(const void* x, void* out, std::size_t n, double value);
+using ConvertLoop = void (*)(const void* x, void* out, std::size_t n, bool saturate);
+using SelectLoop = void (*)(const void* condition, const void* x1, const void* x2, void* out, std::size_t n);
+
+struct Table {
+  const char* name;
+  BinaryLoop binary[kBinaryOps][kFloatKinds];
+  BinaryLoop compare[kCompareOps][kFloatKinds];
+  UnaryLoop unary[kUnaryOps][kFloatKinds];  // nullptr: not for this kind
+  ConvertLoop convert[kKinds][kKinds];      // nullptr: integer to integer
+  SelectLoop select[5];                     // by log2 of the element size
+
+  // One row of float32. Sums keep 64 lanes over blocks of 1,024 elements whatever the level, and add the blocks in double.
+  float (*row_max)(const float* x, std::size_t n);
+  double (*row_sum)(const float* x, std::size_t n);
+  double (*row_sum_of_squares)(const float* x, float centre, std::size_t n);
+  double (*row_exp_sum)(const float* x, float max, float* y, std::size_t n);  // y = exp(x - max), or nullptr; x may be y
+  void (*row_subtract)(const float* x, float first, float second, float* y, std::size_t n);  // y = (x - first) - second
+};
+
+const Table& table();                            // the level in use
+const Table* const* levels();                    // those this machine can run, slowest first, then nullptr
+bool use_level(const char* name);                // false: not one of them
+
+}  // namespace hacl

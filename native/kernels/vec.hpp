@@ -1,0 +1,199 @@
+// Vectors of one SIMD level and how each element type is loaded into them and rounded out of them.
+// Included by the level_*.cpp files only; all names are local to the file, so that no code of one level is shared with another.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#if defined(HACL_AVX2) || defined(HACL_AVX512)
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"  // GCC 12's own header: _mm512_undefined_ps
+#endif
+#include <immintrin.h>
+#elif defined(HACL_NEON)
+#include <arm_neon.h>
+#endif
+
+#define HACL_INLINE inline __attribute__((always_inline))
+#define HACL_LAMBDA __attribute__((always_inline))
+#if defined(__clang__)
+#define HACL_INDEPENDENT
+#else
+#define HACL_INDEPENDENT _Pragma("GCC ivdep")
+#endif
+
+namespace {
+
+#if defined(HACL_AVX512)
+constexpr std::size_t W = 16;
+#elif defined(HACL_AVX2)
+constexpr std::size_t W = 8;
+#else
+constexpr std::size_t W = 4;
+#endif
+
+typedef float F __attribute__((vector_size(W * 4)));
+typedef std::int32_t I __attribute__((vector_size(W * 4)));
+typedef std::uint32_t U __attribute__((vector_size(W * 4)));
+typedef std::uint16_t H __attribute__((vector_size(W * 2)));
+typedef std::uint8_t B __attribute__((vector_size(W)));
+typedef double D __attribute__((vector_size(W * 4)));
+typedef std::int64_t L __attribute__((vector_size(W * 4)));
+typedef std::uint8_t BD __attribute__((vector_size(W / 2)));
+
+struct Half {
+  std::uint16_t bits;
+};
+struct Bfloat16 {
+  std::uint16_t bits;
+};
+
+template <class V>
+HACL_INLINE V load_bytes(const void* p) {
+  V v;
+  __builtin_memcpy(&v, p, sizeof v);
+  return v;
+}
+
+template <class V>
+HACL_INLINE void store_bytes(void* p, V v) {
+  __builtin_memcpy(p, &v, sizeof v);
+}
+
+HACL_INLINE F splat(float x) { return F{} + x; }
+HACL_INLINE F as_float(U u) { return (F)u; }
+HACL_INLINE U as_bits(F f) { return (U)f; }
+
+// ---- half: hardware where there is some, else bits; the subnormal halves go through an integer, never a subnormal float.
+#if defined(HACL_AVX512)
+HACL_INLINE F load_half(const void* p) { return (F)_mm512_cvtph_ps(load_bytes<__m256i>(p)); }
+HACL_INLINE void store_half(void* p, F v) {
+  store_bytes(p, _mm512_cvtps_ph((__m512)v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+}
+#elif defined(HACL_AVX2)
+HACL_INLINE F load_half(const void* p) { return (F)_mm256_cvtph_ps(load_bytes<__m128i>(p)); }
+HACL_INLINE void store_half(void* p, F v) {
+  store_bytes(p, _mm256_cvtps_ph((__m256)v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+}
+#elif defined(HACL_NEON)
+HACL_INLINE F load_half(const void* p) { return (F)vcvt_f32_f16(load_bytes<float16x4_t>(p)); }
+HACL_INLINE void store_half(void* p, F v) { store_bytes(p, vcvt_f16_f32((float32x4_t)v)); }
+#else
+HACL_INLINE F load_half(const void* p) {
+  U h = __builtin_convertvector(load_bytes<H>(p), U);
+  U magnitude = h & 0x7fffu;
+  U normal = (magnitude << 13) + 0x38000000u;
+  U special = (magnitude << 13) | 0x7f800000u | ((U)(magnitude > 0x7c00u) & 0x00400000u);
+  U tiny = as_bits(__builtin_convertvector((I)magnitude, F) * 0x1p-24f);
+  U bits = (U)(magnitude < 0x400u) ? tiny : ((U)(magnitude >= 0x7c00u) ? special : normal);
+  return as_float(bits | ((h & 0x8000u) << 16));
+}
+HACL_INLINE void store_half(void* p, F v) {
+  U u = as_bits(v) & 0x7fffffffu;
+  U normal = (u - 0x38000000u + 0xfffu + ((u >> 13) & 1u)) >> 13;
+  U tiny = as_bits(as_float(u) + 0.5f) - 0x3f000000u;  // the sum's last place is 2^-24, the smallest half
+  U nan = 0x7e00u | ((u >> 13) & 0x3ffu);
+  U bits = (U)(u < 0x38800000u) ? tiny : ((U)(u >= 0x47800000u) ? U{} + 0x7c00u : normal);
+  bits = (U)(u > 0x7f800000u) ? nan : bits;
+  store_bytes(p, __builtin_convertvector(bits | ((as_bits(v) >> 16) & 0x8000u), H));
+}
+#endif
+
+HACL_INLINE F load_bfloat16(const void* p) { return as_float(__builtin_convertvector(load_bytes<H>(p), U) << 16); }
+HACL_INLINE void store_bfloat16(void* p, F v) {
+  U u = as_bits(v);
+  U rounded = (u + 0x7fffu + ((u >> 16) & 1u)) >> 16;
+  U nan = (u >> 16) | 0x40u;
+  U bits = (U)((u & 0x7fffffffu) > 0x7f800000u) ? nan : rounded;
+#if defined(HACL_AVX2)
+  // Packing with saturation is exact here, and far shorter than what compilers make of the conversion.
+  __m256i packed = _mm256_packus_epi32((__m256i)bits, (__m256i)bits);
+  store_bytes(p, _mm256_castsi256_si128(_mm256_permute4x64_epi64(packed, 0x08)));
+#else
+  store_bytes(p, __builtin_convertvector(bits, H));
+#endif
+}
+
+// ---- one interface for the element types a vector of floats can hold
+template <class T>
+struct Lanes;
+
+template <>
+struct Lanes<Half> {
+  using V = F;
+  static constexpr std::size_t n = W;
+  static constexpr float largest = 65504.0f;
+  static HACL_INLINE F load(const Half* p) { return load_half(p); }
+  static HACL_INLINE void store(Half* p, F v) { store_half(p, v); }
+};
+
+template <>
+struct Lanes<Bfloat16> {
+  using V = F;
+  static constexpr std::size_t n = W;
+  static constexpr float largest = 0x1.fep127f;
+  static HACL_INLINE F load(const Bfloat16* p) { return load_bfloat16(p); }
+  static HACL_INLINE void store(Bfloat16* p, F v) { store_bfloat16(p, v); }
+};
+
+template <>
+struct Lanes<float> {
+  using V = F;
+  static constexpr std::size_t n = W;
+  static constexpr float largest = 0x1.fffffep127f;
+  static HACL_INLINE F load(const float* p) { return load_bytes<F>(p); }
+  static HACL_INLINE void store(float* p, F v) { store_bytes(p, v); }
+};
+
+template <>
+struct Lanes<double> {
+  using V = D;
+  static constexpr std::size_t n = W / 2;
+  static HACL_INLINE D load(const double* p) { return load_bytes<D>(p); }
+  static HACL_INLINE void store(double* p, D v) { store_bytes(p, v); }
+};
+
+// The first k < n elements; the other lanes hold zeros.
+template <class T>
+HACL_INLINE typename Lanes<T>::V load_some(const T* p, std::size_t k) {
+  T part[Lanes<T>::n] = {};
+  __builtin_memcpy(part, p, k * sizeof(T));
+  return Lanes<T>::load(part);
+}
+
+template <class T>
+HACL_INLINE void store_some(T* p, std::size_t k, typename Lanes<T>::V v) {
+  T part[Lanes<T>::n];
+  Lanes<T>::store(part, v);
+  __builtin_memcpy(p, part, k * sizeof(T));
+}
+
+// The one element at p in every lane.
+template <class T>
+HACL_INLINE typename Lanes<T>::V load_all(const T* p) {
+  T part[Lanes<T>::n];
+  for (std::size_t i = 0; i < Lanes<T>::n; ++i) __builtin_memcpy(&part[i], p, sizeof(T));
+  return Lanes<T>::load(part);
+}
+
+#if defined(HACL_AVX512)
+HACL_INLINE F square_root(F x) { return (F)_mm512_sqrt_ps((__m512)x); }
+HACL_INLINE D square_root(D x) { return (D)_mm512_sqrt_pd((__m512d)x); }
+#elif defined(HACL_AVX2)
+HACL_INLINE F square_root(F x) { return (F)_mm256_sqrt_ps((__m256)x); }
+HACL_INLINE D square_root(D x) { return (D)_mm256_sqrt_pd((__m256d)x); }
+#elif defined(HACL_NEON)
+HACL_INLINE F square_root(F x) { return (F)vsqrtq_f32((float32x4_t)x); }
+HACL_INLINE D square_root(D x) { return (D)vsqrtq_f64((float64x2_t)x); }
+#else
+template <class V>
+HACL_INLINE V square_root(V x) {
+  for (std::size_t i = 0; i < sizeof x / sizeof x[0]; ++i) {
+    if constexpr (sizeof x[0] == 4) x[i] = __builtin_sqrtf(x[i]);
+    else x[i] = __builtin_sqrt(x[i]);
+  }
+  return x;
+}
+#endif
+
+}  // namespace

@@ -1,0 +1,160 @@
+// Functions over the last axis.
+#include <atomic>
+#include <cmath>
+#include <cstring>
+#include <memory>
+#include <new>
+
+#include "module/kernels_array.hpp"
+
+namespace hacl::module {
+namespace {
+
+// Calls row(number, x as float32, room for as many float32) for each row. Half rows are widened first, into `wide` when it is given
+// (one row after another), else into a buffer that is then also the room.
+template <class Row>
+bool each_row(const View& x, std::int64_t rows, std::int64_t columns, float* wide, Row row) {
+  const ConvertLoop widen = table().convert[x.kind][kFloat];
+  const std::size_t n = static_cast<std::size_t>(columns);
+  std::atomic<bool> failed{false};
+  auto body = [&](std::int64_t begin, std::int64_t end) {
+    std::unique_ptr<float[]> buffer;
+    if (wide == nullptr) {
+      buffer.reset(new (std::nothrow) float[n]);
+      if (buffer == nullptr) return failed.store(true);
+    }
+    for (std::int64_t r = begin; r < end; ++r) {
+      const char* source = x.data + r * columns * x.size;
+      float* room = wide != nullptr ? wide + r * columns : buffer.get();
+      if (x.kind != kFloat) widen(source, room, n, false);
+      row(r, x.kind == kFloat ? reinterpret_cast<const float*>(source) : room, room);
+    }
+  };
+  {
+    const Unlocked unlocked(rows * columns);
+    split_units(rows, columns, body);
+  }
+  if (failed.load()) PyErr_NoMemory();
+  return !failed.load();
+}
+
+bool view_rows(PyObject* object, const char* name, View* x, Owned* held) {
+  const Argument argument{name, "x"};
+  if (!view(object, argument, x)) return false;
+  if (x->kind > kFloat) return refuse_dtype(*x, argument, "float16, bfloat16, float32");
+  if (x->nd == 0) return refuse_shape(*x, argument, "at least one axis");
+  return x->dense || replace_by_copy(x, argument, held);
+}
+
+void softmax_row(const float* x, float* y, std::size_t n, bool logarithm) {
+  const Table& t = table();
+  const float max = t.row_max(x, n);
+  const double sum = t.row_exp_sum(x, max, logarithm ? nullptr : y, n);
+  if (logarithm) return t.row_subtract(x, max, static_cast<float>(std::log(sum)), y, n);
+  const float divisor = static_cast<float>(sum);
+  t.binary[kDivide][kFloat](y, true, &divisor, false, y, n);
+}
+
+PyObject* softmax_call(const char* name, bool logarithm, PyObject* const* args, Py_ssize_t n) {
+  View x, out;
+  Owned held, apart;
+  if (!expect_arguments(name, n, 2, 2) || !view_rows(args[0], name, &x, &held) || !view_output(args[1], {name, "out"}, &out)) return nullptr;
+  const Argument argument{name, "out"};
+  if (out.kind != x.kind && out.kind != kFloat && !refuse_dtype(out, argument, "the dtype of x, float32")) return nullptr;
+  if (!(out.dense && same_shape(x, out)) && !refuse_shape(out, argument, "the shape of x, contiguous")) return nullptr;
+  if (!separate(&x, out, {name, "x"}, &apart)) return nullptr;
+  if (x.count == 0) Py_RETURN_NONE;
+  const std::int64_t columns = x.shape[x.nd - 1];
+  const std::size_t width = static_cast<std::size_t>(columns);
+  const ConvertLoop narrow = table().convert[kFloat][out.kind];
+  auto row = [&](std::int64_t r, const float* from, float* room) {
+    softmax_row(from, room, width, logarithm);
+    if (out.kind != kFloat) narrow(room, out.data + r * columns * out.size, width, false);
+  };
+  float* wide = out.kind == kFloat ? reinterpret_cast<float*>(out.data) : nullptr;
+  if (!each_row(x, x.count / columns, columns, wide, row)) return nullptr;
+  Py_RETURN_NONE;
+}
+
+PyObject* softmax(PyObject*, PyObject* const* args, Py_ssize_t n) { return softmax_call("softmax", false, args, n); }
+PyObject* log_softmax(PyObject*, PyObject* const* args, Py_ssize_t n) { return softmax_call("log_softmax", true, args, n); }
+
+std::int64_t row_count(const View& x) {
+  std::int64_t rows = 1;
+  for (int d = 0; d < x.nd - 1; ++d) rows *= x.shape[d];
+  return rows;
+}
+
+bool view_results(PyObject* object, Argument argument, const View& x, View* out) {
+  if (!view_output(object, argument, out)) return false;
+  if (out->kind != kFloat) return refuse_dtype(*out, argument, "float32");
+  if (!out->dense || out->count != row_count(x)) return refuse_shape(*out, argument, "one contiguous element for each row of x");
+  return true;
+}
+
+// Calls reduce(row as float32, its length, its number) for each row.
+template <class Reduce>
+PyObject* reduce_rows(const View& x, Reduce reduce) {
+  const std::int64_t columns = x.shape[x.nd - 1];
+  auto row = [&](std::int64_t r, const float* from, float*) { reduce(from, static_cast<std::size_t>(columns), r); };
+  if (!each_row(x, row_count(x), columns, nullptr, row)) return nullptr;
+  Py_RETURN_NONE;
+}
+
+bool refuse_empty(const View& x, const char* name) {  // true when the axis is empty and there is something to give for it
+  if (x.shape[x.nd - 1] > 0 || row_count(x) == 0) return false;
+  return !refuse_shape(x, {name, "x"}, "a last axis that is not empty");
+}
+
+PyObject* row_call(const char* name, PyObject* const* args, Py_ssize_t n, float (*reduce)(const float*, std::size_t), bool empty_allowed) {
+  View x, out;
+  Owned held, apart;
+  if (!expect_arguments(name, n, 2, 2) || !view_rows(args[0], name, &x, &held)) return nullptr;
+  if (!view_results(args[1], {name, "out"}, x, &out) || !separate(&x, out, {name, "x"}, &apart)) return nullptr;
+  if (!empty_allowed && refuse_empty(x, name)) return nullptr;
+  return reduce_rows(x, [&](const float* row, std::size_t k, std::int64_t r) { reinterpret_cast<float*>(out.data)[r] = reduce(row, k); });
+}
+
+PyObject* row_sum(PyObject*, PyObject* const* args, Py_ssize_t n) {
+  return row_call("row_sum", args, n, [](const float* x, std::size_t k) { return static_cast<float>(table().row_sum(x, k)); }, true);
+}
+
+PyObject* row_sum_of_squares(PyObject*, PyObject* const* args, Py_ssize_t n) {
+  auto reduce = [](const float* x, std::size_t k) { return static_cast<float>(table().row_sum_of_squares(x, 0.0f, k)); };
+  return row_call("row_sum_of_squares", args, n, reduce, true);
+}
+
+PyObject* row_max(PyObject*, PyObject* const* args, Py_ssize_t n) { return row_call("row_max", args, n, table().row_max, false); }
+
+PyObject* row_moments(PyObject*, PyObject* const* args, Py_ssize_t n) {
+  constexpr const char* name = "row_moments";
+  View x, mean, variance;
+  Owned held, apart, apart_too;
+  if (!expect_arguments(name, n, 3, 3) || !view_rows(args[0], name, &x, &held) || !view_results(args[1], {name, "mean"}, x, &mean) ||
+      !view_results(args[2], {name, "variance"}, x, &variance) || refuse_empty(x, name) || !separate(&x, mean, {name, "x"}, &apart) ||
+      !separate(&x, variance, {name, "x"}, &apart_too)) {
+    return nullptr;
+  }
+  return reduce_rows(x, [&](const float* row, std::size_t k, std::int64_t r) {
+    const double length = static_cast<double>(k);
+    const double average = table().row_sum(row, k) / length;
+    const float centre = static_cast<float>(average);
+    const double off = average - static_cast<double>(centre);  // what rounding the centre adds to every square
+    const double spread = table().row_sum_of_squares(row, centre, k) / length - off * off;
+    reinterpret_cast<float*>(mean.data)[r] = centre;
+    reinterpret_cast<float*>(variance.data)[r] = static_cast<float>(spread < 0 ? 0 : spread);
+  });
+}
+
+}  // namespace
+
+PyMethodDef row_methods[] = {
+    method("softmax", softmax, "exp(x - max) / sum over the last axis, into out."),
+    method("log_softmax", log_softmax, "x - max - log(sum(exp(x - max))) over the last axis, into out."),
+    method("row_sum", row_sum, "Sums over the last axis, into a float32 out."),
+    method("row_sum_of_squares", row_sum_of_squares, "Sums of squares over the last axis, into a float32 out."),
+    method("row_max", row_max, "Largest elements over the last axis, into a float32 out."),
+    method("row_moments", row_moments, "Mean and population variance over the last axis, into two float32 arrays."),
+    {nullptr, nullptr, 0, nullptr}};
+
+}  // namespace hacl::module
