@@ -118,12 +118,12 @@ def newer() -> list[Function]:
 
 def implemented(capi: Path = CAPI) -> dict[str, str]:
     """Every function that native/capi implements, and the file that does."""
-    pattern = re.compile(r"HACL_EXPORT[^;{}()]*\bhacl_(\w+)\s*\(|^\w[\w :*]*[ *]hacl_(\w+)\s*\([^;{}]*\{", re.M)
+    pattern = re.compile(r"^(?:HACL_EXPORT )?\w[\w :*]*[ *]hacl_(\w+)\s*\([^;{]*\{", re.M)
     found: dict[str, str] = {}
     for path in sorted(capi.glob("*.cpp")):
         if path.name != GENERATED_CAPI:
             text = re.sub(r"//[^\n]*", "", path.read_text())
-            found.update({match[1] or match[2]: path.name for match in pattern.finditer(text)})
+            found.update({match[1]: path.name for match in pattern.finditer(text)})
     return found
 
 
