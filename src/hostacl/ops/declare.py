@@ -1,0 +1,136 @@
+"""Regular operators in one line: element-wise with one input, two inputs, comparisons."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hostacl import _kernels
+from hostacl.config import settings
+from hostacl.ops import dims, precision, shapes
+from hostacl.ops.call import Call
+from hostacl.ops.operator import Operator
+from hostacl.ops.registry import find, kernel
+from hostacl.ops.schema import prototype
+from hostacl.tensors import dtypes
+
+Array = NDArray[Any]
+Elementwise = Callable[..., Any]
+
+NATIVE_FROM = 65536
+"""Elements from which on the native loops, which use several threads, beat NumPy's for float32 and float64."""
+
+EXACT: dict[Any, Any] = {
+    np.add: _kernels.add, np.subtract: _kernels.subtract, np.multiply: _kernels.multiply, np.true_divide: _kernels.divide,
+    np.maximum: _kernels.maximum, np.minimum: _kernels.minimum, np.equal: _kernels.equal, np.not_equal: _kernels.not_equal,
+    np.less: _kernels.less, np.less_equal: _kernels.less_equal, np.greater: _kernels.greater, np.greater_equal: _kernels.greater_equal,
+    np.absolute: _kernels.absolute, np.negative: _kernels.negative, np.sqrt: _kernels.sqrt, np.square: _kernels.square,
+    np.reciprocal: _kernels.reciprocal,
+}  # fmt: skip
+"""NumPy functions with the native loop that gives the same bits."""
+
+
+def unary(op_type: str, function: Elementwise, **options: Any) -> Operator:
+    """An element-wise operator with one input: ``unary("Floor", np.floor)``. Half types go through native loops or a table."""
+    known = prototype(op_type)
+    assert known is not None, op_type  # noqa: S101 - an author's mistake
+    source = known.inputs[0].name
+
+    def run(x: Array) -> Any:
+        return function(x)
+
+    def direct(call: Call) -> Elementwise | None:
+        return direct_unary(call, function)
+
+    options.setdefault("shape", shapes.same_as(source))
+    options.setdefault("direct", direct)
+    kernel(op_type, names={"x": source}, **options)(run)
+    return registered(op_type)
+
+
+def direct_unary(call: Call, function: Elementwise) -> Elementwise | None:
+    """What runs an element-wise function of one tensor without loads and stores, if anything does."""
+    code, out_code = codes(call)
+    saturate = settings().saturate
+    if code in dtypes.HALVES:
+        fast = EXACT.get(function) if code == out_code and not saturate else None
+        return fast or precision.half_unary(function, code, out_code, saturate)
+    return same_type(call, function, (code,), out_code)
+
+
+def binary(op_type: str, function: Elementwise, promote: bool = False, **options: Any) -> Operator:
+    """An element-wise operator with two inputs that broadcast: ``binary("Add", np.add, promote=True)``.
+
+    ``promote``: inputs of two types are taken, and the output has the type that both promote to.
+    """
+    known = prototype(op_type)
+    assert known is not None, op_type  # noqa: S101 - an author's mistake
+    one, other, out = known.inputs[0].name, known.inputs[1].name, known.outputs[0].name
+
+    def run(x1: Array, x2: Array) -> Any:
+        return function(x1, x2)
+
+    def direct(call: Call) -> Elementwise | None:
+        return direct_binary(call, function)
+
+    if promote:
+        options.setdefault("mixed", (one, other))
+        options.setdefault("dtype", {out: promoted(one, other)})
+    options.setdefault("shape", shapes.broadcast(one, other))
+    options.setdefault("direct", direct)
+    kernel(op_type, names={"x1": one, "x2": other}, **options)(run)
+    return registered(op_type)
+
+
+def direct_binary(call: Call, function: Elementwise) -> Elementwise | None:
+    """What runs an element-wise function of two tensors without loads and stores, if anything does."""
+    code, second, out_code = codes(call)
+    if code in dtypes.HALVES:
+        same = code == second and out_code in (code, dtypes.BOOL)
+        return EXACT.get(function) if same and not (settings().saturate and out_code == code) else None
+    return same_type(call, function, (code, second), out_code)
+
+
+comparison = binary
+"""A comparison is a binary operator whose prototype gives bool."""
+
+
+def promoted(one: str, other: str) -> Callable[[Call], int]:
+    """The dtype rule of mixed inputs."""
+    def rule(call: Call) -> int:
+        code = dtypes.promote(call.dtype(one), call.dtype(other))
+        if code is None:
+            names = [dtypes.ge_name(call.dtype(name)) for name in (one, other)]
+            raise call.refuse("HA503", f"{one} {names[0]}, {other} {names[1]} have no common type. Cast one of them first.")
+        return code
+
+    return rule
+
+
+def registered(op_type: str) -> Operator:
+    """The operator just declared."""
+    operator = find(op_type)
+    assert operator is not None  # noqa: S101 - it was registered a line ago
+    return operator
+
+
+def codes(call: Call) -> tuple[int, ...]:
+    """The dtype codes of all inputs and outputs in order."""
+    return tuple(spec.dtype for bound in (*call.inputs.values(), *call.outputs.values()) for spec in bound.specs)
+
+
+def same_type(call: Call, function: Elementwise, inputs: tuple[int, ...], out_code: int) -> Elementwise | None:
+    """The ufunc, or the native loop for large float tensors, when it maps these types to just the output's."""
+    kinds = {dtypes.numpy_dtype(code) for code in inputs}
+    if not isinstance(function, np.ufunc) or len(kinds) != 1 or dtypes.COMPLEX32 in inputs or not dtypes.PLAIN.issuperset(inputs):
+        return None
+    dtype = kinds.pop()
+    if function(*(np.ones(1, dtype) for _ in inputs)).dtype != dtypes.numpy_dtype(out_code):
+        return None
+    native = EXACT.get(function) if dtype in (np.float32, np.float64) else None
+    shape = call.shapes_out[0]
+    large = shape is not None and dims.known(*shape) and dims.count(shape) >= NATIVE_FROM  # type: ignore[operator]
+    return native if native is not None and large else function

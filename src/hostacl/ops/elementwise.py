@@ -1,0 +1,134 @@
+"""Arithmetic of one and two tensors, element by element."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hostacl import _kernels
+from hostacl.config import settings
+from hostacl.ops.call import Call
+from hostacl.ops.declare import binary, direct_binary, direct_unary, unary
+from hostacl.ops.registry import kernel
+from hostacl.ops.shapes import same_as
+from hostacl.tensors import dtypes
+
+Array = NDArray[Any]
+
+BOOL_TOO = {name: (dtypes.BOOL,) for name in ("x1", "x2", "y")}
+"""Clients send bool to Add (logical or) and Mul (logical and)."""
+
+binary("Add", np.add, promote=True, dtypes=BOOL_TOO)
+binary("Sub", np.subtract)
+binary("Mul", np.multiply, promote=True, dtypes=BOOL_TOO)
+binary("Maximum", np.maximum)
+binary("Minimum", np.minimum)
+unary("Abs", np.absolute)
+unary("Neg", np.negative)
+unary("Sqrt", np.sqrt)
+
+
+def floor_divide(x1: Array, x2: Array) -> Array:
+    """Integer quotient toward minus infinity; x/0 is 0."""
+    quotient: Array = np.floor_divide(x1, x2)
+    return quotient
+
+
+def truncated_divide(x1: Array, x2: Array) -> Array:
+    """Integer quotient toward zero, exact for 64 bits; x/0 is 0."""
+    quotient: Array = np.floor_divide(x1, x2)
+    if quotient.dtype.kind == "u":
+        return quotient
+    inexact = (quotient * x2 != x1) & ((x1 < 0) != (x2 < 0)) & (x2 != 0)
+    fixed: Array = quotient + inexact.astype(quotient.dtype)
+    return fixed
+
+
+def division(integer: Callable[[Array, Array], Array]) -> Callable[[Array, Array], Array]:
+    """True division for floats and complex numbers, the given one for integers, float32 for bool."""
+    def divide(x1: Array, x2: Array) -> Array:
+        kind = np.result_type(x1, x2).kind
+        if kind == "b":
+            return np.true_divide(x1, x2, dtype=np.float32)
+        return integer(x1, x2) if kind in "iu" else np.true_divide(x1, x2)
+
+    return divide
+
+
+def direct_division(call: Call) -> Any:
+    """NumPy's own division where both inputs are floats."""
+    return direct_binary(call, np.true_divide) if call.dtype("x1") in dtypes.FLOATS | dtypes.COMPLEXES else None
+
+
+def quotient_dtype(call: Call) -> int:
+    """RealDiv of bool gives float32, of anything else the inputs' type."""
+    return dtypes.FLOAT if call.dtype("x1") == dtypes.BOOL else call.dtype("x1")
+
+
+binary("Div", division(floor_divide), direct=direct_division)
+binary(
+    "RealDiv", division(truncated_divide), direct=direct_division, dtype={"y": quotient_dtype}, dtypes={name: (dtypes.BOOL,) for name in ("x1", "x2")}
+)
+
+
+def power(x1: Array, x2: Array) -> Array:
+    """x1 to the x2. Integers stay integers: a negative exponent gives what is left of the fraction, 1 or -1 for those bases, else 0."""
+    if np.result_type(x1, x2).kind not in "iu" or not np.any(x2 < 0):
+        result: Array = np.power(x1, x2)
+        return result
+    x1, x2 = np.broadcast_arrays(x1, x2)
+    fraction = np.where(x1 == 1, 1, np.where(x1 == -1, 1 - 2 * (x2 & 1), 0))
+    return np.where(x2 < 0, fraction, np.power(x1, np.maximum(x2, 0)))
+
+
+def direct_power(call: Call) -> Any:
+    """NumPy's own power for float tensors of one type."""
+    return direct_binary(call, np.power) if call.dtype("x1") in dtypes.FLOATS | dtypes.COMPLEXES else None
+
+
+binary("Pow", power, promote=True, direct=direct_power)
+
+
+def affine(x: Array, scale: float, shift: float) -> Array:
+    """scale·x + shift, in the type of x."""
+    return x if (scale, shift) == (1, 0) else x * x.dtype.type(scale) + x.dtype.type(shift)
+
+
+def direct_plain(function: Any, native: Any = None) -> Callable[[Call], Any]:
+    """The function itself where base, scale and shift have their defaults."""
+    def direct(call: Call) -> Any:
+        if (call.attr("base"), call.attr("scale"), call.attr("shift")) != (-1, 1, 0):
+            return None
+        if native is not None and call.dtype("x") in dtypes.HALVES and not settings().saturate:
+            return native
+        return direct_unary(call, function)
+
+    return direct
+
+
+@kernel("Exp", shape=same_as("x"), direct=direct_plain(np.exp, _kernels.exp))
+def exp(x: Array, base: float, scale: float, shift: float) -> Array:
+    """base^(scale·x + shift), base -1 for e. The attributes count for float32 and the half types only."""
+    if x.dtype != np.float32:
+        return np.exp(x)
+    z = affine(x, scale, shift)
+    return np.exp(z) if base == -1 else np.exp2(z * np.float32(np.log2(base)))
+
+
+def logarithm_dtype(call: Call) -> int:
+    """Integers and bool give float32, other types themselves."""
+    code = call.dtype("x")
+    return dtypes.FLOAT if code in dtypes.INTEGERS or code == dtypes.BOOL else code
+
+
+@kernel("Log", shape=same_as("x"), dtype={"y": logarithm_dtype}, direct=direct_plain(np.log))
+def log(x: Array, base: float, scale: float, shift: float) -> Array:
+    """Logarithm to the base (-1 for e) of scale·x + shift."""
+    wide = x.astype(np.float64) if x.dtype.kind in "iub" else x
+    natural = np.log(affine(wide, scale, shift))
+    return natural if base == -1 else natural / wide.dtype.type(np.log(base))
+
+

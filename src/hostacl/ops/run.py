@@ -1,0 +1,202 @@
+"""Running a call: arrays in storage layout in, the kernel in the middle, results into the output arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import prod
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hostacl.config import settings
+from hostacl.errors import Failed, Refused
+from hostacl.ops import dims, precision, smallfloat
+from hostacl.ops.call import Call, each_output
+from hostacl.tensors import dtypes, formats
+from hostacl.tensors.spec import TensorSpec
+
+Array = NDArray[Any]
+Shapes: TypeAlias = "tuple[tuple[int, ...], ...] | None"
+Loader: TypeAlias = Callable[[Sequence[Any]], Any]
+
+HOST_FAILURE, TOO_SMALL = 507018, 100022
+SIGNED_PACKED = frozenset({dtypes.INT4, 31})
+
+
+class Out(NamedTuple):
+    """A described output, for kernels that ask for ``out``."""
+
+    code: int
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
+    format: int
+
+
+def function(call: Call) -> Callable[..., Shapes]:
+    """What runs the call: a function of NumPy or of _kernels itself where one does just this, else the kernel between loads and stores."""
+    if call.operator.direct is not None and is_simple(call) and (fast := call.operator.direct(call)) is not None:
+        return fast
+    return _general(call)
+
+
+def is_simple(call: Call) -> bool:
+    """Whether the arrays can be handed on as they come: all there, plain layouts, whole bytes, the described shapes exactly the inferred ones."""
+    specs = [spec for bound in (*call.inputs.values(), *call.outputs.values()) for spec in bound.specs]
+    plain = all(not spec.absent and spec.const is None and spec.dtype not in dtypes.PACKED and formats.is_plain(spec) for spec in specs)
+    described = tuple(spec.shape for _, _, spec in each_output(call))
+    return plain and bool(described) and described == call.shapes_out
+
+
+def _general(call: Call) -> Callable[..., Shapes]:
+    """The kernel between loads and stores."""
+    current = settings()
+    bits, soc = call.operator.bits, current.soc
+    loaders = [(name, _loader(call, source, bits, soc)) for name, source in call.operator.parameters]
+    stores = _stores(call, bits, current.saturate, soc)
+    kernel, exact, waiting, first = call.operator.kernel, call.exact, call.value_inputs, call.inputs_sent
+
+    def run(*arrays: Any) -> Shapes:
+        try:
+            if waiting:
+                _check_values(call, waiting, arrays)
+            results = _flat(kernel(**{name: load(arrays) for name, load in loaders}), call)
+        except Refused as refused:
+            raise Failed(refused.rule, refused.text, HOST_FAILURE) from None
+        return stores(results, arrays[first:], exact)
+
+    return run
+
+
+def _loader(call: Call, name: str, bits: bool, soc: str) -> Loader:
+    """What fetches one kernel parameter from the arrays."""
+    if name in call.inputs:
+        bound = call.inputs[name]
+        each = [_tensor_loader(place, spec, bits, soc, call.values.get(name)) for place, spec in zip(bound.positions, bound.specs, strict=True)]
+        if bound.decl.kind == "dynamic":
+            return lambda arrays: [load(arrays) for load in each]
+        return each[0] if each else lambda _: None
+    constant = _constant(call, name)
+    return lambda _: constant
+
+
+def _constant(call: Call, name: str) -> Any:
+    """A parameter that no array gives: an attribute, the described outputs, the formats; None for what this generation lacks."""
+    if name == "out":
+        return tuple(Out(spec.dtype, precision.compute_dtype(spec.dtype), spec.shape, spec.format) for _, _, spec in each_output(call))
+    if name == "formats":
+        return {key: bound.specs[0].format for key, bound in (*call.outputs.items(), *call.inputs.items()) if bound.given}
+    return call.attrs.get(name)
+
+
+def _tensor_loader(place: int, spec: TensorSpec, bits: bool, soc: str, const: Array | None) -> Loader:
+    """What fetches one input tensor: out of its storage layout, widened (or as plain bits for kernels that only move elements)."""
+    steps = _steps(spec, bits, soc)
+    if const is None and len(steps) == 0:
+        return lambda arrays: arrays[place]
+
+    def load(arrays: Sequence[Any]) -> Any:
+        array = arrays[place] if const is None or arrays[place] is not None else const
+        for step in steps:
+            array = step(array)
+        return array
+
+    return load
+
+
+def _steps(spec: TensorSpec, bits: bool, soc: str) -> list[Callable[[Array], Array]]:
+    code = spec.dtype
+    steps: list[Callable[[Array], Array]] = []
+    if code in dtypes.PACKED:
+        width = dtypes.BY_CODE[code].bits
+        steps.append(lambda array: smallfloat.unpack(array, prod(spec.shape), width, code in SIGNED_PACKED).reshape(spec.shape))
+    if not formats.is_plain(spec):
+        steps.append(lambda array: formats.unpack(array, spec, soc))
+    if bits and dtypes.bit_type(code) != dtypes.numpy_dtype(code) and code not in dtypes.PACKED:
+        steps.append(lambda array: array.view(dtypes.bit_type(code)))
+    elif not bits and (code in dtypes.HALVES or code in dtypes.SMALL_FLOATS or code == dtypes.COMPLEX32):
+        steps.append(lambda array: precision.widen(array, code))
+    return steps
+
+
+def _check_values(call: Call, waiting: Sequence[tuple[str, int]], arrays: Sequence[Any]) -> None:
+    """Applies the shape rule again, now with the values that were not known, so that bad ones and wrong sizes are told before anything runs."""
+    full = call.with_values({name: arrays[place] for name, place in waiting})
+    for (label, _, spec), shape in zip(each_output(call), full.shapes_out, strict=False):
+        if shape is not None and dims.known(*shape) and dims.count(shape) > prod(spec.shape):  # type: ignore[operator]
+            raise _too_large(call, label, spec, shape)
+
+
+def _too_large(call: Call, label: str, spec: TensorSpec, shape: Sequence[Any]) -> Failed:
+    text = f"{call.op_type}: {label} is described as {dims.text(spec.shape)}, its true shape is {dims.text(shape)}; nothing was written. Describe it larger."
+    return Failed("HA521", text, TOO_SMALL)
+
+
+def _flat(results: Any, call: Call) -> list[Any]:
+    """Results in output order, dynamic ones spread."""
+    if len(call.outputs) == 1 and not isinstance(results, tuple | list):
+        return [results]
+    listed = [results] if isinstance(results, list) and len(call.outputs) == 1 else results
+    flat: list[Any] = []
+    for one, bound in zip(listed, call.outputs.values(), strict=False):
+        flat.extend(one) if bound.decl.kind == "dynamic" and one is not None else flat.append(one)
+    return flat
+
+
+def _stores(call: Call, bits: bool, saturate: bool, soc: str) -> Callable[[list[Any], Sequence[Any], bool], Shapes]:
+    """What writes results into the output arrays and tells the true shapes."""
+    described = {position: (label, spec) for label, position, spec in each_output(call)}
+
+    def write(results: list[Any], outputs: Sequence[Any], exact: bool) -> Shapes:
+        ready = [None if value is None else np.asarray(value) for value in results]
+        for place, (label, spec) in described.items():
+            if not exact and place < len(ready) and (value := ready[place]) is not None and value.size > prod(spec.shape):
+                raise _too_large(call, label, spec, value.shape)
+        if len(outputs) > 1:
+            ready = [value.copy() if value is not None and _shared(value, outputs) else value for value in ready]
+        for place, (value, out) in enumerate(zip(ready, outputs, strict=False)):
+            if value is not None and out is not None and place in described:
+                _write(value, out, described[place][1], bits, saturate, soc)
+        return None if exact else tuple(_true_shape(ready, place, described) for place in range(len(outputs)))
+
+    return write
+
+
+def _true_shape(ready: Sequence[Array | None], place: int, described: dict[int, tuple[str, TensorSpec]]) -> tuple[int, ...]:
+    value = ready[place] if place < len(ready) else None
+    if value is not None:
+        return value.shape
+    return described[place][1].shape if place in described else ()
+
+
+def _shared(value: Array, outputs: Sequence[Any]) -> bool:
+    """Whether a result lies in memory that one of several outputs is about to overwrite."""
+    return value.base is not None and any(out is not None and np.may_share_memory(value, out) for out in outputs)
+
+
+def _write(value: Array, out: Array, spec: TensorSpec, bits: bool, saturate: bool, soc: str) -> None:
+    """Writes one result: packed, in its storage layout, or plainly from the start of its buffer."""
+    code = spec.dtype
+    if code in dtypes.PACKED or not formats.is_plain(spec):
+        _write_laid_out(value, out, spec, bits, saturate, soc)
+        return
+    target = out if value.shape == out.shape else out.reshape(-1)[: value.size].reshape(value.shape)
+    if bits and value.dtype == dtypes.bit_type(code):
+        np.copyto(target.view(dtypes.bit_type(code)), value)
+    else:
+        precision.store(value, target, code, saturate)
+
+
+def _write_laid_out(value: Array, out: Array, spec: TensorSpec, bits: bool, saturate: bool, soc: str) -> None:
+    """Writes through a plain temporary: packed types and private layouts."""
+    code = spec.dtype
+    plain = np.empty(value.shape, np.uint8 if code in dtypes.PACKED else dtypes.numpy_dtype(code))
+    if bits and value.dtype == dtypes.bit_type(code):
+        plain = value.view(plain.dtype)
+    else:
+        precision.store(value.astype(np.int8).view(np.uint8) if code in SIGNED_PACKED else value, plain, code, saturate)
+    if code in dtypes.PACKED:
+        packed = smallfloat.pack(plain, dtypes.BY_CODE[code].bits)
+        np.copyto(out.reshape(-1).view(np.uint8)[: packed.size], packed)
+    else:
+        formats.pack(plain.reshape(spec.shape), spec, out, soc)

@@ -1,0 +1,199 @@
+"""Formats: codes, names, the axes they order, and the packing of private layouts (NC1HWC0, FRACTAL_NZ …)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hostacl.errors import Refused
+from hostacl.tensors import blocked, dtypes
+from hostacl.tensors.spec import TensorSpec
+
+Array = NDArray[Any]
+
+NAMES = {
+    -1: "UNDEFINED", 0: "NCHW", 1: "NHWC", 2: "ND", 3: "NC1HWC0", 4: "FRACTAL_Z", 5: "NC1C0HWPAD", 6: "NHWC1C0", 7: "FSR_NCHW",
+    8: "FRACTAL_DECONV", 9: "C1HWNC0", 10: "FRACTAL_DECONV_TRANSPOSE", 11: "FRACTAL_DECONV_SP_STRIDE_TRANS", 12: "NC1HWC0_C04",
+    13: "FRACTAL_Z_C04", 14: "CHWN", 15: "FRACTAL_DECONV_SP_STRIDE8_TRANS", 16: "HWCN", 17: "NC1KHKWHWC0", 18: "BN_WEIGHT",
+    19: "FILTER_HWCK", 20: "HASHTABLE_LOOKUP_LOOKUPS", 21: "HASHTABLE_LOOKUP_KEYS", 22: "HASHTABLE_LOOKUP_VALUE",
+    23: "HASHTABLE_LOOKUP_OUTPUT", 24: "HASHTABLE_LOOKUP_HITS", 25: "C1HWNCoC0", 26: "MD", 27: "NDHWC", 28: "FRACTAL_ZZ",
+    29: "FRACTAL_NZ", 30: "NCDHW", 31: "DHWCN", 32: "NDC1HWC0", 33: "FRACTAL_Z_3D", 34: "CN", 35: "NC", 36: "DHWNC",
+    37: "FRACTAL_Z_3D_TRANSPOSE", 38: "FRACTAL_ZN_LSTM", 39: "FRACTAL_Z_G", 43: "ND_RNN_BIAS", 44: "FRACTAL_ZN_RNN", 45: "NYUV",
+    46: "NYUV_A", 47: "NCL", 48: "FRACTAL_Z_WINO", 49: "C1HWC0", 50: "FRACTAL_NZ_C0_16", 51: "FRACTAL_NZ_C0_32",
+    52: "FRACTAL_NZ_C0_2", 53: "FRACTAL_NZ_C0_4", 54: "FRACTAL_NZ_C0_8",
+}  # fmt: skip
+CODES = {name: code for code, name in NAMES.items()}
+
+UNDEFINED, NCHW, NHWC, ND, NC1HWC0, FRACTAL_Z, NC1HWC0_C04, FRACTAL_Z_C04, CHWN, HWCN = -1, 0, 1, 2, 3, 4, 12, 13, 14, 16
+NDHWC, FRACTAL_ZZ, FRACTAL_NZ, NCDHW, DHWCN, NDC1HWC0, FRACTAL_Z_3D, NCL = 27, 28, 29, 30, 31, 32, 33, 47
+NZ_C0 = {50: 16, 51: 32, 52: 2, 53: 4, 54: 8}
+
+AXES = {NCHW: "NCHW", NHWC: "NHWC", CHWN: "CHWN", HWCN: "HWCN", NDHWC: "NDHWC", NCDHW: "NCDHW", DHWCN: "DHWCN", NCL: "NCL"}
+"""The plain formats whose axes have names."""
+
+PRIVATE = frozenset({NC1HWC0, NC1HWC0_C04, NDC1HWC0, FRACTAL_Z, FRACTAL_Z_C04, FRACTAL_Z_3D, FRACTAL_NZ, FRACTAL_ZZ, *NZ_C0})
+"""The formats that hold a tensor in blocks."""
+
+
+class Layout(NamedTuple):
+    """A format value taken apart: primary format, sub-format (groups of FRACTAL_Z), C0 (0: not given)."""
+
+    primary: int
+    sub: int
+    c0: int
+
+
+def split(code: int) -> Layout:
+    """The parts of a 32-bit format value."""
+    if code < 0:
+        return Layout(code, 0, 0)
+    exponent = (code >> 24) & 0xF
+    return Layout(code & 0xFF, (code >> 8) & 0xFFFF, 1 << (exponent - 1) if exponent else 0)
+
+
+def format_name(code: int) -> str:
+    """A format's name: ``NCHW``."""
+    return NAMES.get(split(code).primary, f"format {code}")
+
+
+def axes_of(code: int, rank: int) -> str | None:
+    """The axis letters of a plain format when the rank fits them, such as ``NCHW``."""
+    axes = AXES.get(split(code).primary)
+    return axes if axes is not None and len(axes) == rank else None
+
+
+def block_size(dtype: int, soc: str = "Ascend910B1") -> int:
+    """C0 of a dtype where neither storage shape nor format code gives it."""
+    bits = dtypes.BY_CODE[dtype].bits
+    if soc.startswith("Ascend950") and dtype in (dtypes.FLOAT, dtypes.INT32):
+        return 8
+    return 16 if bits >= 16 else 256 // bits
+
+
+class Blocks(NamedTuple):
+    """How an origin tensor lies in blocks: its origin shape and letters, the private layout, C0 and groups."""
+
+    shape: tuple[int, ...]
+    axes: str
+    primary: int
+    c0: int
+    groups: int
+
+
+def _ceil(size: int, block: int) -> int:
+    return -(-size // block)
+
+
+def blocks_of(spec: TensorSpec, soc: str = "Ascend910B1") -> Blocks | None:
+    """How a descriptor's storage lies in blocks; None when storage and origin are one."""
+    layout = split(spec.storage_format)
+    if layout.primary not in PRIVATE or layout.primary == split(spec.format).primary:
+        return None
+    fixed = {NC1HWC0_C04: 4, FRACTAL_Z_C04: 16, **NZ_C0}.get(layout.primary, 0)
+    last = spec.storage_shape[-1] if spec.storage_shape and len(spec.storage_shape) >= 4 else 0
+    c0 = fixed or last or layout.c0 or block_size(spec.dtype, soc)
+    return Blocks(*_origin(spec, layout.primary), layout.primary, c0, max(layout.sub, 1))
+
+
+def _origin(spec: TensorSpec, primary: int) -> tuple[tuple[int, ...], str]:
+    """Origin shape and axis letters as the private layout sees them (NCHW padding of low ranks)."""
+    if primary in {FRACTAL_NZ, FRACTAL_ZZ, *NZ_C0}:
+        return (spec.shape if len(spec.shape) >= 2 else (1,) * (2 - len(spec.shape)) + spec.shape), ""
+    axes = axes_of(spec.format, len(spec.shape))
+    if axes is not None:
+        return spec.shape, axes
+    if primary == FRACTAL_Z and len(spec.shape) == 2:
+        return spec.shape, "KN"
+    rank = 5 if primary in (NDC1HWC0, FRACTAL_Z_3D) else 4
+    return _padded(spec.shape, rank), "NCDHW" if rank == 5 else "NCHW"
+
+
+def _padded(shape: tuple[int, ...], rank: int) -> tuple[int, ...]:
+    """A low-rank shape as N, C, H, W: (C) → (1,C,1,1), (C,H) → (1,C,H,1), (C,H,W) → (1,C,H,W)."""
+    if len(shape) >= rank:
+        return shape
+    front = (1, *shape) if shape else (1,)
+    return front + (1,) * (rank - len(front))
+
+
+def storage_shape(spec: TensorSpec, soc: str = "Ascend910B1") -> tuple[int, ...]:
+    """The shape of the array that lies in memory: that of the blocks, of the permuted axes, or the origin's."""
+    if spec.storage_shape is not None:
+        return spec.storage_shape
+    blocks = blocks_of(spec, soc)
+    if blocks is not None:
+        return _layout(blocks).shape
+    order = _permutation(spec)
+    return spec.shape if order is None else tuple(spec.shape[axis] for axis in order)
+
+
+def _permutation(spec: TensorSpec) -> tuple[int, ...] | None:
+    """The axes of the origin in storage order, when both are plain and differ."""
+    if spec.storage_format in (-1, spec.format):
+        return None
+    have, want = axes_of(spec.format, len(spec.shape)), axes_of(spec.storage_format, len(spec.shape))
+    if have is None or want is None or have == want or sorted(have) != sorted(want):
+        return None
+    return tuple(have.index(letter) for letter in want)
+
+
+def is_plain(spec: TensorSpec) -> bool:
+    """Whether the memory holds the origin shape as it is."""
+    return spec.storage_format == -1 or (blocks_of(spec) is None and _permutation(spec) is None)
+
+
+def unpack(array: Array, spec: TensorSpec, soc: str = "Ascend910B1") -> Array:
+    """The origin tensor of an array in storage layout; padding is dropped."""
+    blocks = blocks_of(spec, soc)
+    if blocks is not None:
+        return _take(array, blocks, spec)
+    order = _permutation(spec)
+    if order is None:
+        return array.reshape(spec.shape)
+    return array.reshape([spec.shape[axis] for axis in order]).transpose(np.argsort(order))
+
+
+def pack(array: Array, spec: TensorSpec, out: Array, soc: str = "Ascend910B1") -> None:
+    """Writes an origin tensor into storage layout; padding becomes zero."""
+    blocks = blocks_of(spec, soc)
+    if blocks is not None:
+        _put(array, blocks, spec, out)
+        return
+    order = _permutation(spec)
+    source = array.reshape(spec.shape)
+    np.copyto(out.reshape(-1), (source if order is None else source.transpose(order)).reshape(-1))
+
+
+class _Map(NamedTuple):
+    """Where a block layout puts things: its shape, and a function from the padded origin to it and back, both as views or copies."""
+
+    shape: tuple[int, ...]
+    to_blocks: Callable[[Array], Array]
+    from_blocks: Callable[[Array], Array]
+
+
+def _take(array: Array, blocks: Blocks, spec: TensorSpec) -> Array:
+    layout = _layout(blocks)
+    size = math.prod(layout.shape)
+    if array.size < size:
+        raise Refused("HA421", f"storage {list(array.shape)} is too small for {format_name(blocks.primary)} of {list(spec.shape)}; "
+                      f"it takes {list(layout.shape)}")  # fmt: skip
+    return layout.from_blocks(array.reshape(-1)[:size].reshape(layout.shape)).reshape(spec.shape)
+
+
+def _put(array: Array, blocks: Blocks, spec: TensorSpec, out: Array) -> None:
+    layout = _layout(blocks)
+    flat = out.reshape(-1)
+    size = math.prod(layout.shape)
+    if flat.size < size:
+        raise Refused("HA421", f"storage {list(out.shape)} is too small for {format_name(blocks.primary)} of {list(spec.shape)}; "
+                      f"it takes {list(layout.shape)}")  # fmt: skip
+    np.copyto(flat[:size], layout.to_blocks(array.reshape(blocks.shape)).reshape(-1))
+
+
+def _layout(blocks: Blocks) -> _Map:
+    return _Map(*blocked.layout(blocks.shape, blocks.axes, blocks.primary, blocks.c0, blocks.groups))
