@@ -3,8 +3,9 @@
 import sys
 from contextlib import contextmanager
 
-import acl
 import numpy as np
+
+import acl
 
 ACL_DT_UNDEFINED, ACL_FLOAT, ACL_FLOAT16, ACL_INT32, ACL_INT64 = -1, 0, 1, 3, 9
 ACL_FORMAT_UNDEFINED, ACL_FORMAT_NCHW, ACL_FORMAT_ND = -1, 0, 2
@@ -70,6 +71,12 @@ class Absent:
     def free(self):
         check(acl.destroy_data_buffer(self.buffer), "acl.destroy_data_buffer")
         acl.destroy_tensor_desc(self.desc)
+
+
+def set_const(tensor):
+    """Makes a small input a constant, as operators want their axes, offsets and sizes."""
+    data = acl.util.numpy_to_ptr(tensor.array)
+    check(acl.set_tensor_const(tensor.desc, data, tensor.array.nbytes), "acl.set_tensor_const")
 
 
 def compile_op(op_type, inputs, outputs, attr):

@@ -1,8 +1,9 @@
 """Conv2D without its optional bias and offset_w: left out, an input keeps its place."""
 
-import acl
 import numpy as np
 from common import ACL_FORMAT_NCHW, Absent, Tensor, check, device, expect, run
+
+import acl
 
 
 def convolved(x, weight, pad):

@@ -1,16 +1,18 @@
-"""GatherV2 with an index that is not there: the call succeeds, the next synchronize returns the failure and the text says which."""
+"""GatherV2 with an index that is not there: the call succeeds, the next synchronize fails and the text says why."""
 
 import sys
 
-import acl
 import numpy as np
-from common import Tensor, compile_op, device, execute, expect, run
+from common import Tensor, compile_op, device, execute, expect, run, set_const
+
+import acl
 
 
 def main():
     with device() as stream:
         x = Tensor(np.arange(12, dtype=np.float32).reshape(4, 3))
         axis = Tensor(np.array([0], np.int64))
+        set_const(axis)
         good, bad = Tensor(np.array([2, 0], np.int64)), Tensor(np.array([2, 9], np.int64))
         y, attr = Tensor(np.zeros((2, 3), np.float32)), acl.op.create_attr()
 

@@ -1,8 +1,9 @@
 """MatMul and SoftmaxV2 in float16: two operators on one stream, one wait."""
 
-import acl
 import numpy as np
 from common import Tensor, check, compile_op, device, execute, expect
+
+import acl
 
 
 def softmax(x):

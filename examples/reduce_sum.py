@@ -1,8 +1,9 @@
 """ReduceSum with its axes given in the three ways: constant, in host memory, in device memory."""
 
-import acl
 import numpy as np
 from common import ACL_INT64, ACL_MEMTYPE_HOST, Tensor, check, device, expect, run
+
+import acl
 
 
 class HostAxes:

@@ -7,8 +7,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-import acl
 import numpy as np
+
+import acl
 
 HERE = Path(__file__).resolve().parent
 MODELS = HERE / "op_models"
@@ -54,7 +55,7 @@ def add(a, b, stream):
     result = to_host(out, size)
 
     acl.op.destroy_attr(attr)
-    for buffer, desc, ptr in zip(buffers, descs, device):
+    for buffer, desc, ptr in zip(buffers, descs, device, strict=True):
         check(acl.destroy_data_buffer(buffer), "acl.destroy_data_buffer")
         acl.destroy_tensor_desc(desc)
         check(acl.rt.free(ptr), "acl.rt.free")
