@@ -6,11 +6,16 @@ export ASCEND_TOOLKIT_HOME="$_hostacl_toolkit"
 export ASCEND_HOME_PATH="$_hostacl_toolkit"
 export ASCEND_HOME="$_hostacl_toolkit"
 export ASCEND_DIR="$_hostacl_toolkit"
+export ASCEND_OPP_PATH="$_hostacl_toolkit/opp"
 export DDK_PATH="$_hostacl_toolkit"
 export NPU_HOST_LIB="$_hostacl_toolkit/lib64"
 case ":${LD_LIBRARY_PATH:-}:" in
     *":$_hostacl_toolkit/lib64:"*) ;;
     *) export LD_LIBRARY_PATH="$_hostacl_toolkit/lib64${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" ;;
+esac
+case ":$PATH:" in
+    *":$_hostacl_toolkit/bin:"*) ;;
+    *) export PATH="$_hostacl_toolkit/bin:$PATH" ;;
 esac
 
 unset _hostacl_toolkit

@@ -1,0 +1,42 @@
+"""What the tests of the C face share: the toolkit that is installed, the compilers, the facts."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from hostacl import toolkit_path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
+
+
+@pytest.fixture(scope="session")
+def toolkit() -> Path:
+    toolkit_path.library_folder()  # says what to do when there is none
+    return toolkit_path.root()
+
+
+def run(command: list[str | Path], **options: object) -> subprocess.CompletedProcess[str]:
+    done = subprocess.run([str(part) for part in command], capture_output=True, text=True, timeout=120, **options)  # type: ignore[call-overload]
+    assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
+    return done  # type: ignore[no-any-return]
+
+
+@pytest.fixture
+def compile_c(toolkit: Path, tmp_path: Path) -> Callable[..., Path]:
+    """Builds a program from source text against the toolkit."""
+
+    def build(source: str, *flags: str, compiler: str = "gcc", name: str = "program") -> Path:
+        if shutil.which(compiler) is None:
+            pytest.skip(f"no {compiler} here")
+        path = tmp_path / f"{name}.{'cpp' if '+' in compiler else 'c'}"
+        path.write_text(source)
+        run([compiler, path, "-o", tmp_path / name, f"-I{toolkit}/include", f"-L{toolkit}/lib64", *flags])
+        return tmp_path / name
+
+    return build
