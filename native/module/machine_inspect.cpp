@@ -1,0 +1,92 @@
+
+#include "core/config.hpp"
+#include "core/desc.hpp"
+#include "core/execute.hpp"
+#include "core/lifecycle.hpp"
+#include "core/machine.hpp"
+#include "module/machine_table.hpp"
+
+namespace hostacl {
+namespace {
+
+PyObject* live_objects_call(const Row&, const Args&) {
+    LiveObjects live = live_objects();
+    size_t handles = live_handles(), desc_count, buffer_count, attr_count;
+    {
+        Lock lock = lock_machine();
+        desc_count = descs().live();
+        buffer_count = buffers().live();
+        attr_count = attrs().live();
+    }
+    auto number = [](size_t value) { return static_cast<Py_ssize_t>(value); };
+    return Py_BuildValue("{s:n,s:n,s:n,s:n,s:n,s:n,s:n,s:n,s:n,s:n}", "descs", number(desc_count), "buffers", number(buffer_count), "attrs",
+                         number(attr_count), "handles", number(handles), "contexts", number(live.contexts), "streams", number(live.streams),
+                         "events", number(live.events), "device_blocks", number(live.device_blocks), "host_blocks",
+                         number(live.host_blocks), "registered", number(live.registered));
+}
+
+PyObject* take_messages_call(const Row&, const Args&) {
+    const char* text = take_messages();
+    return text ? to_python(text) : Py_NewRef(Py_None);
+}
+
+PyObject* take_reports_call(const Row&, const Args&) {
+    Ref list = Ref::take(PyList_New(0));
+    for (const Report& item : take_reports()) {
+        Ref entry = Ref::take(Py_BuildValue("(sNNNiK)", item.rule.c_str(), to_python(item.function.c_str()), to_python(item.text.c_str()),
+                                            to_python(item.site.c_str()), static_cast<int>(item.code),
+                                            static_cast<unsigned long long>(item.count)));
+        if (!list || !entry || PyList_Append(list.get(), entry.get()) < 0) return nullptr;
+    }
+    return list.release();
+}
+
+PyObject* clear_messages_call(const Row&, const Args&) {
+    clear_messages();
+    return Py_NewRef(Py_None);
+}
+
+// fail(function, code, rule, text): keeps a text of the face's own, as the core does; the code.
+PyObject* fail_call(const Row&, const Args& args) {
+    auto code = args.integer<int32_t>(1);
+    return to_python(fail_verbatim(code, format("%s: %s(): %s", args.text(2), args.text(0), args.text(3))));
+}
+
+PyObject* report_call(const Row&, const Args& args) {
+    report(args.text(0), args.text(1));
+    return Py_NewRef(Py_None);
+}
+
+PyObject* configure_call(const Row&, const Args& args) { return to_python(configure(args.text(0), args.text(1))); }
+
+PyObject* setting_call(const Row&, const Args& args) { return to_python(setting(args.text(0)).c_str()); }
+
+PyObject* reset_call(const Row&, const Args&) {
+    Waiting waiting(true);
+    {
+        Lock lock = lock_machine();
+        descs() = DescTable{};
+        buffers() = BufferTable{};
+        attrs() = AttrTable{};
+    }
+    reset_machine();
+    return Py_NewRef(Py_None);
+}
+
+} // namespace
+
+void add_inspect_rows(Rows& rows) {
+    rows.insert(rows.end(), {
+        {"live_objects", "live_objects", live_objects_call, {}, 0},
+        {"take_messages", "take_messages", take_messages_call, {}, 0},
+        {"take_reports", "take_reports", take_reports_call, {}, 0},
+        {"clear_messages", "clear_messages", clear_messages_call, {}, 0},
+        {"fail", "fail", fail_call, {"function", "code", "rule", "text"}, 4},
+        {"report", "report", report_call, {"rule", "text"}, 2},
+        {"configure", "hostacl.configure", configure_call, {"name", "value"}, 2},
+        {"setting", "setting", setting_call, {"name"}, 1},
+        {"reset", "hostacl.reset", reset_call, {}, 0},
+    });
+}
+
+} // namespace hostacl

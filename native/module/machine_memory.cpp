@@ -1,0 +1,43 @@
+// acl_rt.h: memory and copies.
+#include "module/machine_table.hpp"
+#include "module/weak.hpp"
+
+WEAK(int32_t, aclrtMalloc, void**, size_t, int32_t)
+WEAK(int32_t, aclrtMallocAlign32, void**, size_t, int32_t)
+WEAK(int32_t, aclrtMallocCached, void**, size_t, int32_t)
+WEAK(int32_t, aclrtMallocHost, void**, size_t)
+WEAK(int32_t, aclrtFree, void*)
+WEAK(int32_t, aclrtFreeHost, void*)
+WEAK(int32_t, aclrtMemFlush, void*, size_t)
+WEAK(int32_t, aclrtMemInvalidate, void*, size_t)
+WEAK(int32_t, aclrtGetMemInfo, int32_t, size_t*, size_t*)
+WEAK(int32_t, aclrtReduceAsync, void*, const void*, uint64_t, int32_t, int32_t, void*, void*)
+WEAK(int32_t, aclrtCmoAsync, void*, size_t, int32_t, void*)
+WEAK(int32_t, aclrtHostRegister, void*, uint64_t, int32_t, void**)
+WEAK(int32_t, aclrtHostRegisterV2, void*, uint64_t, uint32_t)
+WEAK(int32_t, aclrtHostGetDevicePointer, void*, void**, uint32_t)
+WEAK(int32_t, aclrtHostUnregister, void*)
+
+namespace hostacl {
+
+void add_memory_rows(Rows& rows) {
+    rows.insert(rows.end(), {
+        row("aclrtMalloc", "acl.rt.malloc", hacl_aclrtMalloc, {"size", "policy"}),
+        row("aclrtMallocAlign32", "acl.rt.malloc_align32", hacl_aclrtMallocAlign32, {"size", "policy"}),
+        row("aclrtMallocCached", "acl.rt.malloc_cached", hacl_aclrtMallocCached, {"size", "policy"}),
+        row("aclrtMallocHost", "acl.rt.malloc_host", hacl_aclrtMallocHost, {"size"}),
+        row("aclrtFree", "acl.rt.free", hacl_aclrtFree, {"ptr"}),
+        row("aclrtFreeHost", "acl.rt.free_host", hacl_aclrtFreeHost, {"ptr"}),
+        row("aclrtMemFlush", "acl.rt.mem_flush", hacl_aclrtMemFlush, {"ptr", "size"}),
+        row("aclrtMemInvalidate", "acl.rt.mem_invalidate", hacl_aclrtMemInvalidate, {"ptr", "size"}),
+        row("aclrtGetMemInfo", "acl.rt.get_mem_info", hacl_aclrtGetMemInfo, {"attr"}),
+        row("aclrtReduceAsync", "acl.rt.reduce_async", hacl_aclrtReduceAsync, {"dst", "src", "count", "kind", "type", "stream", "reserve"}),
+        row("aclrtCmoAsync", "acl.rt.cmo_async", hacl_aclrtCmoAsync, {"src", "size", "cmo_type", "stream"}),
+        row("aclrtHostRegister", "acl.rt.host_register", hacl_aclrtHostRegister, {"ptr", "size", "type"}),
+        row("aclrtHostRegisterV2", "acl.rt.host_register_v2", hacl_aclrtHostRegisterV2, {"ptr", "size", "flag"}),
+        row("aclrtHostGetDevicePointer", "acl.rt.host_get_device_pointer", hacl_aclrtHostGetDevicePointer, {"host_ptr", "flag"}),
+        row("aclrtHostUnregister", "acl.rt.host_unregister", hacl_aclrtHostUnregister, {"ptr"}),
+    });
+}
+
+} // namespace hostacl
