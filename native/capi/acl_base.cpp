@@ -3,6 +3,7 @@
 
 #include "capi/guard.hpp"
 #include "capi/lookup.hpp"
+#include "core/config.hpp"
 #include "core/log.hpp"
 
 #include <cstdarg>
@@ -11,7 +12,6 @@
 
 using namespace hostacl;
 
-HACL_EXPORT const char* hacl_aclrtGetSocName() noexcept;
 HACL_EXPORT int32_t hacl_aclrtGetDeviceCount(uint32_t* count) noexcept;
 
 namespace {
@@ -24,23 +24,21 @@ template <class Value, class Read> Value get(const char* function, const void* b
     });
 }
 
-// What a family of processors has: our choice of round numbers where several members differ.
-struct Family {
-    const char* prefix;
+// What a product family has: our choice of round numbers where its members differ.
+struct Product {
     bool bf16_and_inf_nan;
     int64_t cube_cores, vector_cores, l2_bytes;
 };
 constexpr int64_t kMiB = 1 << 20;
-constexpr Family kFamilies[] = {
-    {"Ascend950", true, 32, 64, 128 * kMiB}, {"Ascend910_93", true, 24, 48, 192 * kMiB}, {"Ascend910B", true, 24, 48, 192 * kMiB},
-    {"Ascend310P", false, 8, 7, 16 * kMiB},  {"Ascend310B", false, 1, 1, 8 * kMiB},      {"Ascend910", false, 32, 32, 32 * kMiB},
-};
 
-const Family& family() {
-    const char* soc = hacl_aclrtGetSocName();
-    for (const Family& entry : kFamilies)
-        if (soc && std::strncmp(soc, entry.prefix, std::strlen(entry.prefix)) == 0) return entry;
-    return kFamilies[2];
+Product product() {
+    switch (config().family) {
+    case Family::A350: return {true, 32, 64, 128 * kMiB};
+    case Family::Inference310B: return {false, 1, 1, 8 * kMiB};
+    case Family::Inference310P: return {false, 8, 7, 16 * kMiB};
+    case Family::Training910: return {false, 32, 32, 32 * kMiB};
+    default: return {true, 24, 48, 192 * kMiB}; // A3, A2
+    }
 }
 
 Code not_in_enum(const char* argument, int value, const char* allowed) {
@@ -142,7 +140,7 @@ int32_t hacl_aclGetCannAttribute(int32_t cannAttr, int32_t* value) noexcept {
         if (cannAttr < 0 || cannAttr > 2)
             return not_in_enum("cannAttr", cannAttr, "0 (INF_NAN), 1 (BF16), 2 (JIT_COMPILE)");
         if (!value) return null_argument("value", "an address for one int32");
-        *value = cannAttr == 2 ? !family().bf16_and_inf_nan : family().bf16_and_inf_nan;
+        *value = cannAttr == 2 ? !product().bf16_and_inf_nan : product().bf16_and_inf_nan;
         return 0;
     });
 }
@@ -155,7 +153,7 @@ int32_t hacl_aclGetDeviceCapability(uint32_t deviceId, int32_t deviceInfo, int64
         if (deviceInfo < 0 || deviceInfo > 2)
             return not_in_enum("deviceInfo", deviceInfo, "0 (AI_CORE_NUM), 1 (VECTOR_CORE_NUM), 2 (L2_SIZE)");
         if (!value) return null_argument("value", "an address for one int64");
-        const Family& device = family();
+        Product device = product();
         *value = deviceInfo == 0 ? device.cube_cores : deviceInfo == 1 ? device.vector_cores : device.l2_bytes;
         return 0;
     });

@@ -18,7 +18,27 @@ WEAK(int32_t, aclrtHostRegisterV2, void*, uint64_t, uint32_t)
 WEAK(int32_t, aclrtHostGetDevicePointer, void*, void**, uint32_t)
 WEAK(int32_t, aclrtHostUnregister, void*)
 
+WEAK(int32_t, aclrtGetGroupCount, uint32_t*)
+
 namespace hostacl {
+namespace {
+
+// acl.media.dvpp_malloc: device memory for pictures; here as any other.
+PyObject* picture_memory(const Row& row, const Args& args) {
+    auto size = args.integer<uint32_t>(0);
+    void* address = nullptr;
+    Code code = row.target ? hacl_aclrtMalloc(&address, size, 0) : refuse(row);
+    return tuple_of({to_python(address), to_python(code)});
+}
+
+PyObject* group_count(const Row& row, const Args& args) {
+    args.integer<int64_t>(0); // pyACL takes a number that it does not use
+    uint32_t count = 0;
+    Code code = row.target ? hacl_aclrtGetGroupCount(&count) : refuse(row);
+    return tuple_of({to_python(count), to_python(code)});
+}
+
+} // namespace
 
 void add_memory_rows(Rows& rows) {
     rows.insert(rows.end(), {
@@ -37,6 +57,9 @@ void add_memory_rows(Rows& rows) {
         row("aclrtHostRegisterV2", "acl.rt.host_register_v2", hacl_aclrtHostRegisterV2, {"ptr", "size", "flag"}),
         row("aclrtHostGetDevicePointer", "acl.rt.host_get_device_pointer", hacl_aclrtHostGetDevicePointer, {"host_ptr", "flag"}),
         row("aclrtHostUnregister", "acl.rt.host_unregister", hacl_aclrtHostUnregister, {"ptr"}),
+        own_row("aclrtGetGroupCount", "acl.rt.get_group_count", hacl_aclrtGetGroupCount, {"unused"}, group_count),
+        own_row("acldvppMalloc", "acl.media.dvpp_malloc", hacl_aclrtMalloc, {"size"}, picture_memory),
+        row("acldvppFree", "acl.media.dvpp_free", hacl_aclrtFree, {"ptr"}),
     });
 }
 
