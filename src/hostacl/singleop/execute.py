@@ -17,7 +17,7 @@ from hostacl.config import settings
 from hostacl.errors import AclError, Refused
 from hostacl.ops import registry, schema
 from hostacl.ops.call import Call
-from hostacl.singleop import library
+from hostacl.singleop import custom, library
 from hostacl.singleop.keys import Attr
 from hostacl.singleop.models import Model
 from hostacl.singleop.nearest import call_text, nearest, similar
@@ -61,6 +61,7 @@ def prepare(via: str, op_type: str, inputs: Tensors, outputs: Tensors, attrs: At
 
     None after plain compiling. AclError: 100024 no model fits, 500002 none can be built, 148050 a handle of a dynamic model.
     """
+    custom.load_all()
     model = library.models.find(op_type, inputs, outputs, attrs)
     if model is None and (via in COMPILING or settings().auto_compile):
         model = build(op_type, inputs, outputs, attrs)

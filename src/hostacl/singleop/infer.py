@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from hostacl.errors import AclError, Refused
 from hostacl.ops import registry
 from hostacl.ops.operator import Operator
+from hostacl.singleop import custom
 from hostacl.singleop.execute import unknown
 from hostacl.singleop.keys import Attr
 from hostacl.tensors.spec import TensorSpec
@@ -28,6 +29,7 @@ def infer_shape(
     Exact dims; or -1 with ranges, whose maximum is finite when the input shapes are known; or -2. AclError 100000 for an
     unknown operator, a missing value or a missing name, 500002 for a call that cannot be built.
     """
+    custom.load_all()
     operator = registry.find(op_type)
     if operator is None:
         raise AclError(INVALID_PARAM, *unknown(op_type))
