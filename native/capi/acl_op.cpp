@@ -23,11 +23,7 @@ TensorList only_descs(TensorList list) {
     return list;
 }
 
-Code hooked(Failure (*hook)(const char*), const char* value) {
-    if (!hook) return fail(500000, "HA110", "models need Python, and it is not there (it has ended, or could not be started)");
-    Failure failure = hook(value);
-    return failure.code ? fail_verbatim(failure.code, failure.text) : 0;
-}
+Code answer(const Failure& failure) { return failure.code ? fail_verbatim(failure.code, failure.text) : 0; }
 
 } // namespace
 
@@ -161,7 +157,8 @@ aclError hacl_aclopCreateHandleForCast(void* srcDesc, void* dstDesc, uint8_t tru
 aclError hacl_aclopSetModelDir(const char* modelDir) noexcept {
     return guarded("aclopSetModelDir", [&]() -> Code {
         if (!modelDir) return fail(100000, "HA615", "modelDir = NULL; allowed: the path of a folder");
-        return hooked(hooks().set_model_dir, modelDir);
+        if (Code code = need_python("set_model_dir")) return code;
+        return answer(hooks().set_model_dir(modelDir));
     });
 }
 
@@ -169,17 +166,15 @@ aclError hacl_aclopLoad(const void* model, size_t modelSize) noexcept {
     return guarded("aclopLoad", [&]() -> Code {
         if (!model) return fail(100000, "HA615", "model = NULL; allowed: the address of a model's bytes");
         if (modelSize == 0) return fail(100000, "HA615", "modelSize = 0; allowed: the number of the model's bytes");
-        if (!hooks().load) return hooked(nullptr, "");
-        Failure failure = hooks().load(model, modelSize);
-        return failure.code ? fail_verbatim(failure.code, failure.text) : 0;
+        if (Code code = need_python("load")) return code;
+        return answer(hooks().load(model, modelSize));
     });
 }
 
 aclError hacl_aclopSetMaxOpQueueNum(uint64_t maxOpNum) noexcept {
     return guarded("aclopSetMaxOpQueueNum", [&]() -> Code {
         if (maxOpNum == 0) return fail(100000, "HA617", "maxOpNum = 0; allowed: 1 or more");
-        if (!hooks().set_queue_limit) return hooked(nullptr, "");
-        Failure failure = hooks().set_queue_limit(maxOpNum);
-        return failure.code ? fail_verbatim(failure.code, failure.text) : 0;
+        if (Code code = need_python("set_max_op_queue_num")) return code;
+        return answer(hooks().set_queue_limit(maxOpNum));
     });
 }

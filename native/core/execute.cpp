@@ -1,5 +1,6 @@
 #include "core/execute.hpp"
 
+#include "bridge/bridge.hpp"
 #include "core/config.hpp"
 #include "core/machine.hpp"
 #include "core/message.hpp"
@@ -351,13 +352,9 @@ Code dispatch(Lock& lock, const StreamPtr& stream, Request& request) {
     return synchronize(stream, -1);
 }
 
-Code no_python(const char* what) {
-    return fail(kInternal, "HA110", format("%s needs Python, and it is not there (it has ended, or could not be started)", what));
-}
-
 // Matches or builds through Python, and keeps the plan. No lock held.
 Code prepare(Request& request, const std::string& key) {
-    if (!hooks().prepare) return no_python(request.op);
+    if (Code code = need_python(request.op)) return code;
     Failure failure = hooks().prepare(request);
     if (failure.code) return fail_verbatim(failure.code, named(request.function, failure.text));
     if (request.via == Via::Compile) return 0;
@@ -374,6 +371,12 @@ std::string& key_buffer() {
 }
 
 } // namespace
+
+Code need_python(const char* what) {
+    std::string why;
+    if (hooks().prepare || ensure_python(&why)) return 0;
+    return fail(kInternal, "HA110", format("%s: %s", what, why.c_str()));
+}
 
 PlanPtr own_plan(Plan* plan) {
     return PlanPtr(plan, [](Plan* dead) {
@@ -428,7 +431,7 @@ Code infer_shape(const CallArguments& call) {
         snapshot(request.outputs, &request.output_descs);
         request.attr = *attr;
     }
-    if (!hooks().infer) return no_python(request.op);
+    if (Code code = need_python(request.op)) return code;
     Failure failure = hooks().infer(request);
     if (failure.code) return fail_verbatim(failure.code, named(request.function, failure.text));
     Lock lock = lock_machine();

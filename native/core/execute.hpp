@@ -97,6 +97,9 @@ HACL_API Code create_handle(const CallArguments& call, Handle* handle);
 HACL_API void destroy_handle(Handle handle);
 HACL_API Code execute_handle(Handle handle, const TensorList& inputs, const TensorList& outputs, const void* stream);
 
+// Makes the hooks usable, starting Python if need be; else a code and a text that names `what`. No lock held.
+HACL_API Code need_python(const char* what);
+
 // Plans of a model that was dropped, or all of them (0). No lock held.
 HACL_API void drop_plans(uint64_t model);
 // The latest use of any plan of a model, for ageing; 0 when none is cached.
