@@ -41,9 +41,7 @@ class Options(NamedTuple):
 
 
 @click.command(context_settings={"ignore_unknown_options": True, "help_option_names": []})
-@click.argument(
-    "arguments", nargs=-1, type=click.UNPROCESSED, metavar="--singleop=FILE --output=DIR [--soc_version=NAME]"
-)
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="--singleop=FILE --output=DIR [--soc_version=NAME]")
 def atc(arguments: tuple[str, ...]) -> None:
     """Builds a model file (.om) in DIR for each operator of a single-op JSON.
 

@@ -71,7 +71,9 @@ def _libpython() -> str:
     name, folder = sysconfig.get_config_var("INSTSONAME"), sysconfig.get_config_var("LIBDIR")
     if not sysconfig.get_config_var("Py_ENABLE_SHARED"):
         package = f"libpython{sys.version_info[0]}.{sys.version_info[1]}"
-        return f"{PROBLEM}this Python has no shared libpython, which C programs need (Python programs do not): install {package}"
+        return (
+            f"{PROBLEM}this Python has no shared libpython, which C programs need (Python programs do not): install {package}"
+        )
     path = Path(folder or "", name or "")
     return str(path) if path.exists() else f"{PROBLEM}{path} is not there"
 
@@ -86,7 +88,9 @@ def loads() -> Section:
 def search_python(environ: Mapping[str, str]) -> list[str]:
     """The folders that this interpreter would look for modules in, in order."""
     program = "import sys; print('\\n'.join(sys.path))"
-    found = subprocess.run([sys.executable, "-c", program], env=dict(environ), cwd="/", capture_output=True, text=True, check=True)
+    found = subprocess.run(
+        [sys.executable, "-c", program], env=dict(environ), cwd="/", capture_output=True, text=True, check=True
+    )
     return found.stdout.splitlines()
 
 
@@ -105,7 +109,10 @@ def engine() -> Section:
 
     settings = config.settings()
     yield "engine", settings.engine
-    yield "SIMD", f"{_kernels.simd_level()} (this machine can: {', '.join(_kernels.simd_levels())}), {_kernels.threads()} threads"
+    yield (
+        "SIMD",
+        f"{_kernels.simd_level()} (this machine can: {', '.join(_kernels.simd_levels())}), {_kernels.threads()} threads",
+    )
     yield "profile", f"{settings.soc}, CANN {settings.cann}, dtypes {settings.dtypes}, overflow {settings.overflow}"
     yield "scheduler", os.environ.get("HOSTACL_SCHEDULER", "eager")
 

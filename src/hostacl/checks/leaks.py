@@ -1,0 +1,1 @@
+"""HA9xx: what was never given back. (The machine reports no leaks yet.)"""

@@ -1,0 +1,191 @@
+"""HA2xx: allocations, copies and pointers."""
+
+from hostacl.checks.rule import Rule
+
+
+class ZeroSize(Rule, code="HA201", title="allocation of 0 bytes", returns="100000"):
+    """An allocation needs at least 1 byte. For a tensor without elements use acl.create_data_buffer(0, 0).
+
+    From: the reference page of aclrtMalloc.
+    """
+
+
+class NoRoom(Rule, code="HA202", title="device memory used up", returns="207001"):
+    """The device has no room for this size. Free blocks, or set HOSTACL_DEVICE_MEMORY (32 GiB, or what the machine has).
+
+    From: the reference (ACL_ERROR_RT_MEMORY_ALLOCATION).
+    """
+
+
+class NullPointer(Rule, code="HA203", title="free of null", returns="100000"):
+    """A null pointer was to be freed: the allocation failed, or its result was never stored.
+
+    Wrong:  ptr = acl.rt.malloc(64, 0)          # a tuple
+    Right:  ptr, ret = acl.rt.malloc(64, 0)
+
+    From: our choice.
+    """
+
+
+class Freed(Rule, code="HA204", title="memory already freed", returns="107000 or 100000"):
+    """A pointer is freed again, or used, after its block was freed; the text says where that was.
+
+    On a card it may pass, crash, or hit another tensor's memory.
+
+    Wrong:  acl.rt.free(ptr); acl.rt.free(ptr)
+    Right:  acl.rt.free(ptr); ptr = 0
+
+    From: our choice; reports of double free.
+    """
+
+
+class OtherFree(Rule, code="HA205", title="freed by the wrong function", returns="107000"):
+    """Device memory is freed by acl.rt.free, pinned host memory by acl.rt.free_host.
+
+    Wrong:  ptr, ret = acl.rt.malloc_host(64); acl.rt.free(ptr)
+    Right:  acl.rt.free_host(ptr)
+
+    From: the reference pages of the two.
+    """
+
+
+class GuardDamaged(Rule, code="HA206", title="written past the end", returns="0", severity="undefined"):
+    """The bytes behind a block were changed: something wrote past its end. The text names the block and where it was made.
+
+    From: our choice.
+    """
+
+
+class UnknownPointer(Rule, code="HA207", title="free of unknown memory", returns="107000"):
+    """The address was not given by the matching malloc: a host array, another library's memory, or a handle.
+
+    From: our choice.
+    """
+
+
+class InsidePointer(Rule, code="HA208", title="free of an address inside a block", returns="107000"):
+    """The address lies inside a live block, but is not its start. Free the address that malloc gave.
+
+    From: our choice.
+    """
+
+
+class PastTheEnd(Rule, code="HA209", title="access past the end of a block", returns="107000"):
+    """A copy or a set would go beyond the end of the allocation; nothing was copied. The text has both sizes.
+
+    Wrong:  acl.rt.memcpy(dst, 128, src, 128, 3) into a block of 64
+    Right:  allocate 128
+
+    From: our choice.
+    """
+
+
+class CountAboveMax(Rule, code="HA210", title="count above the destination's size", returns="107000"):
+    """The number of bytes to copy or set is larger than the size given for the destination.
+
+    From: the reference page of aclrtMemcpy.
+    """
+
+
+class CopyKind(Rule, code="HA211", title="copy kind is not what the pointers are", returns="0", severity="portability"):
+    """The kind says host to device (or another), but the pointers are of other memory. Here the pointers decide; a card may fail.
+
+    From: our choice; a frequent report.
+    """
+
+
+class UnknownKind(Rule, code="HA212", title="unknown copy kind", returns="100000"):
+    """Kinds are 0 host to host, 1 host to device, 2 device to host, 3 device to device, 4 by the pointers.
+
+    From: aclrtMemcpyKind.
+    """
+
+
+class CopyNull(Rule, code="HA213", title="copy from or to null", returns="100000"):
+    """The source or the destination of a copy or a set is null, and the count is above 0.
+
+    From: our choice.
+    """
+
+
+class CopyOverlaps(Rule, code="HA214", title="copy overlaps itself", returns="0", severity="undefined"):
+    """Source and destination share bytes. Here it is as if the source were copied first; on a card the result is undefined.
+
+    From: our choice.
+    """
+
+
+class AsyncHostToHost(
+    Rule, code="HA215", title="asynchronous copy from host to host", returns="207000, from CANN 8.0.RC3 at the call"
+):
+    """An asynchronous copy has one end on the device. Use acl.rt.memcpy.
+
+    From: the reference page of aclrtMemcpyAsync.
+    """
+
+
+class Pageable(Rule, code="HA216", title="asynchronous copy with pageable memory", returns="0", severity="portability"):
+    """The host end is memory that malloc_host did not give: before CANN 9.0 unpredictable, from 9.0 the call waits for the copy.
+
+    Right:  ptr, ret = acl.rt.malloc_host(size)
+
+    From: the reference page of aclrtMemcpyAsync.
+    """
+
+
+class FreedWhilePending(Rule, code="HA217", title="freed while a task is pending", returns="0", severity="undefined"):
+    """Memory is freed that a task not yet run still needs. Here it is kept until then; a card may read other data. Synchronize first.
+
+    From: reports of wrong results that came and went.
+    """
+
+
+class DeadMemory(Rule, code="HA218", title="not live memory", returns="107000"):
+    """The address belongs to no live allocation and to no memory of this process.
+
+    From: our choice.
+    """
+
+
+class Pitch(Rule, code="HA219", title="bad pitch", returns="107000"):
+    """In a 2-D copy each pitch is at least the width, and width times height is real memory.
+
+    From: the reference page of aclrtMemcpy2d.
+    """
+
+
+class HostRegister(Rule, code="HA220", title="host memory cannot be registered", returns="100000 or 107000"):
+    """host_register takes host memory of at least 1 byte that is not registered yet; host_unregister takes its start.
+
+    From: the reference page of aclrtHostRegister.
+    """
+
+
+class LastBlock(Rule, code="HA221", title="access within the last 32 bytes", returns="0", severity="portability"):
+    """The access ends behind the size that was asked for, but within the block's last 32 bytes, which exist. Ask for what you use.
+
+    From: the reference documents the rounding of aclrtMalloc.
+    """
+
+
+class SourceChanged(Rule, code="HA222", title="source changed while a copy was pending", returns="0", severity="undefined"):
+    """The host data of an asynchronous copy were changed before it ran. Which bytes a card copies is a matter of luck. Synchronize first.
+
+    From: reports of tests that fail at random.
+    """
+
+
+class Alignment(Rule, code="HA224", title="asynchronous copy not aligned", returns="0", severity="portability"):
+    """Asynchronous copies want addresses at multiples of 64. It works here.
+
+    From: the reference page of aclrtMemcpyAsync.
+    """
+
+
+class SharedBytes(Rule, code="HA230", title="write into a shared bytes object", returns="100000"):
+    """A bytes object of length 0 or 1 is shared by the whole process; writing into it would change every such object.
+
+    Right:  use a longer object, or a NumPy array with acl.util.numpy_to_ptr
+
+    From: our choice.
+    """

@@ -1,0 +1,160 @@
+"""HA3xx: streams, events, callbacks and waiting."""
+
+from hostacl.checks.rule import Rule
+
+
+class DeadStream(Rule, code="HA302", title="dead stream", returns="107017"):
+    """The stream was destroyed, its context or device ended, or the number never was a stream. 0 is the default stream.
+
+    From: our choice of code.
+    """
+
+
+class DeadEvent(Rule, code="HA303", title="dead event", returns="107017"):
+    """The event was destroyed, or the number never was an event.
+
+    From: our choice of code.
+    """
+
+
+class EventDestroyed(Rule, code="HA304", title="event destroyed while a stream waits", returns="0", severity="undefined"):
+    """A stream waits for an event that nobody recorded, and it is destroyed. The wait ends here; on a card it may never end.
+
+    From: our choice.
+    """
+
+
+class OtherContext(Rule, code="HA305", title="stream of another context", returns="0", severity="portability"):
+    """The stream belongs to another context than the current one of this thread. Call acl.rt.set_context first.
+
+    From: the reference (107003).
+    """
+
+
+class DefaultStream(Rule, code="HA306", title="default stream destroyed", returns="107000"):
+    """A context's default stream ends with the context, not by destroy_stream.
+
+    From: our choice.
+    """
+
+
+class StreamBusy(
+    Rule, code="HA307", title="stream ends with tasks not run", returns="0, or 107022 for who waits", severity="undefined"
+):
+    """A stream, its context or device is destroyed while tasks are queued. Synchronize first.
+
+    From: the reference page of aclrtDestroyStream.
+    """
+
+
+class FailureUnseen(Rule, code="HA308", title="failure nobody saw", returns="0", severity="undefined"):
+    """A stream ends with a failure that no synchronize returned, or a context with streams that were not destroyed.
+
+    Wrong:  execute, destroy_stream
+    Right:  execute, synchronize_stream (read its code), destroy_stream
+
+    From: our choice.
+    """
+
+
+class NeverRecorded(Rule, code="HA309", title="event never recorded", returns="0", severity="undefined"):
+    """An event is waited for that was not recorded, or was reset: there is nothing to wait for.
+
+    From: our choice.
+    """
+
+
+class WaitsForItself(Rule, code="HA310", title="stream waits for itself", returns="107000"):
+    """A task of a stream (a callback, an operator of the user's) synchronizes that very stream. It would wait for ever.
+
+    From: our choice.
+    """
+
+
+class Interrupted(Rule, code="HA311", title="wait interrupted", returns="500000"):
+    """Ctrl-C, or another signal's exception, ended the wait. The work goes on; synchronize again.
+
+    From: our choice.
+    """
+
+
+class StreamTimeout(Rule, code="HA312", title="stream not done in time", returns="507046"):
+    """The stream was not done when the timeout was over; the text says what it is at. -1 waits for ever.
+
+    From: the reference (ACL_ERROR_RT_STREAM_SYNC_TIMEOUT).
+    """
+
+
+class EventTimeout(Rule, code="HA313", title="event not reached in time", returns="507047"):
+    """The event was not reached when the timeout was over.
+
+    From: the reference (ACL_ERROR_RT_EVENT_SYNC_TIMEOUT).
+    """
+
+
+class NoTime(Rule, code="HA314", title="event without a time", returns="107006"):
+    """elapsed_time needs two events that were recorded.
+
+    From: the reference page of aclrtEventElapsedTime.
+    """
+
+
+class NotReached(Rule, code="HA315", title="event not reached", returns="507006"):
+    """elapsed_time came before the event was reached. Synchronize it first.
+
+    From: the reference page of aclrtEventElapsedTime.
+    """
+
+
+class CallbackDropped(Rule, code="HA320", title="callback dropped", returns="107015", severity="undefined"):
+    """A callback was never processed: its thread unsubscribed, or did not call process_report again.
+
+    From: our choice.
+    """
+
+
+class ThreadId(Rule, code="HA321", title="thread id", returns="100000"):
+    """The thread of callbacks is named by its pthread_self(): threading.get_ident() in Python.
+
+    From: the reference page of aclrtSubscribeReport.
+    """
+
+
+class Subscribed(Rule, code="HA322", title="stream subscribed already", returns="107011"):
+    """One thread processes the callbacks of a stream. Unsubscribe it first.
+
+    From: the reference page of aclrtSubscribeReport.
+    """
+
+
+class NotSubscribed(Rule, code="HA323", title="stream not subscribed", returns="107015"):
+    """A callback was launched in a stream that no thread is subscribed to.
+
+    From: the reference (ACL_ERROR_RT_STREAM_NO_CB_REG).
+    """
+
+
+class ThreadNotSubscribed(Rule, code="HA324", title="thread not subscribed", returns="107012"):
+    """process_report was called by a thread that is subscribed to no stream.
+
+    From: the reference page of aclrtProcessReport.
+    """
+
+
+class NoCallback(Rule, code="HA325", title="no callback in time", returns="507012"):
+    """No callback came before the timeout of process_report was over. Call it again.
+
+    From: the reference page of aclrtProcessReport.
+    """
+
+
+class HostDataPending(Rule, code="HA330", title="memory used while a task on it is pending", returns="0", severity="undefined"):
+    """A copy or a set touches memory that a queued task of another stream, or of the same one, still needs or writes.
+
+    A copy is ordered against nothing: synchronize the stream first, or the data are stale.
+
+    Wrong:  execute_v2(...), memcpy of its output
+    Right:  execute_v2(...), synchronize_stream, memcpy
+
+    From: the reference page of aclrtMemcpy; a frequent report.
+    """
