@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from pathlib import Path
 
 
@@ -22,3 +23,15 @@ def library_folder() -> Path:
             "`cmake --install BUILD --component toolkit --prefix src`, or install hostacl with pip"
         )
     return folder
+
+
+def open_libraries() -> tuple[str, ...]:
+    """Opens the public libraries by path and gives their names.
+
+    A client that is loaded later finds them by name, without ``LD_LIBRARY_PATH``. They jump to the core that is loaded,
+    so this costs no second one. Gives nothing in a checkout that was not built.
+    """
+    libraries = sorted((root() / "lib64").glob("lib*.so"))
+    for library in libraries:
+        ctypes.CDLL(str(library))  # stays open: ctypes never closes a library
+    return tuple(library.name for library in libraries)

@@ -21,10 +21,15 @@ def toolkit() -> Path:
     return toolkit_path.root()
 
 
-def run(command: list[str | Path], **options: object) -> subprocess.CompletedProcess[str]:
-    done = subprocess.run([str(part) for part in command], capture_output=True, text=True, timeout=120, **options)  # type: ignore[call-overload]
+def try_run(command: list[str | Path], env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+    parts = [str(part) for part in command]
+    return subprocess.run(parts, capture_output=True, text=True, timeout=120, env=env, check=False)
+
+
+def run(command: list[str | Path], env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+    done = try_run(command, env)
     assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
-    return done  # type: ignore[no-any-return]
+    return done
 
 
 @pytest.fixture
