@@ -18,7 +18,7 @@ from hostacl.tensors import dtypes, formats
 from hostacl.tensors.spec import TensorSpec
 
 if TYPE_CHECKING:
-    from hostacl.ops.registry import Operator
+    from hostacl.ops.operator import Operator
 
 Array = NDArray[Any]
 

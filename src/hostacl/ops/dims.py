@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from math import prod
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 NO_BOUND = -1
 
 
-class Between(NamedTuple):
+@dataclass(frozen=True)
+class Between:
     """A dim known only to lie between two bounds; ``high`` None means that there is no upper one.
 
     The arithmetic that shape rules need is monotone, so it works on the bounds. ``==`` compares bounds: ask ``known(dim)`` first.
@@ -18,7 +20,7 @@ class Between(NamedTuple):
     low: int = 0
     high: int | None = None
 
-    def __add__(self, other: Dim) -> Between:  # type: ignore[override]
+    def __add__(self, other: Dim) -> Between:
         low, high = bounds(other)
         return Between(self.low + low, None if self.high is None or high is None else self.high + high)
 
@@ -27,11 +29,11 @@ class Between(NamedTuple):
     def __sub__(self, other: int) -> Between:
         return self + -other
 
-    def __mul__(self, other: Dim) -> Between:  # type: ignore[override]
+    def __mul__(self, other: Dim) -> Between:
         low, high = bounds(other)
         return Between(self.low * low, None if self.high is None or high is None else self.high * high)
 
-    __rmul__ = __mul__  # type: ignore[assignment]
+    __rmul__ = __mul__
 
     def __floordiv__(self, other: int) -> Between:
         return Between(self.low // other, None if self.high is None else self.high // other)

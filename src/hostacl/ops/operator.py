@@ -133,7 +133,11 @@ def _length(attrs: Mapping[str, Attr], names: Sequence[str]) -> int | None:
 
 def _const(op: str, bound: Bound) -> Any:
     """The data of a const input as an array, or None."""
-    if len(bound.specs) != 1 or (spec := bound.specs[0]).const is None or spec.dynamic or not dtypes.has_arrays(spec.dtype):
+    if len(bound.specs) != 1 or (spec := bound.specs[0]).dynamic or not dtypes.has_arrays(spec.dtype):
+        return None
+    if 0 in spec.shape:
+        return np.empty(spec.shape, dtypes.numpy_dtype(spec.dtype))
+    if spec.const is None:
         return None
     size = dtypes.size_in_bytes(spec.dtype, int(np.prod(spec.shape, dtype=np.int64)))
     if len(spec.const) < size:

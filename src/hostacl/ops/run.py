@@ -42,10 +42,15 @@ def function(call: Call) -> Callable[..., Shapes]:
 
 def is_simple(call: Call) -> bool:
     """Whether the arrays can be handed on as they come: all there, plain layouts, whole bytes, the described shapes exactly the inferred ones."""
-    specs = [spec for bound in (*call.inputs.values(), *call.outputs.values()) for spec in bound.specs]
-    plain = all(not spec.absent and spec.const is None and spec.dtype not in dtypes.PACKED and formats.is_plain(spec) for spec in specs)
+    bounds = (*call.inputs.items(), *call.outputs.items())
+    plain = all(_as_it_comes(spec, name in call.operator.value_inputs) for name, bound in bounds for spec in bound.specs)
     described = tuple(spec.shape for _, _, spec in each_output(call))
     return plain and bool(described) and described == call.shapes_out
+
+
+def _as_it_comes(spec: TensorSpec, value_input: bool) -> bool:
+    """Whether an array of this descriptor is the tensor itself. A const one may come without an array, which only value inputs can do without."""
+    return not spec.absent and (spec.const is None or value_input) and spec.dtype not in dtypes.PACKED and formats.is_plain(spec)
 
 
 def _general(call: Call) -> Callable[..., Shapes]:

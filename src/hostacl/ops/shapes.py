@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from hostacl.ops import dims
-from hostacl.ops.call import Call
+from hostacl.ops.call import Call, Unknown
 from hostacl.ops.dims import Between, Dim, Shape
 
 Rule = Callable[[Call], Any]
@@ -96,8 +96,6 @@ def reduced(x: str = "x", axes_name: str = "axes", keep: str = "keep_dims") -> R
 def unknown_reduction(call: Call, shape: Shape, keep: bool) -> Shape:
     """What is known of a reduced shape before the axes are: with kept dims, each is 1 or what it was."""
     if not keep:
-        from hostacl.ops.call import Unknown
-
         raise Unknown
     return tuple(dim if dim == 1 else Between(min(1, dims.bounds(dim)[0]), dims.bounds(dim)[1]) for dim in shape)
 

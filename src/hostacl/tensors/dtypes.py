@@ -80,7 +80,7 @@ BY_NAME = {
     "float": BY_CODE[FLOAT],
     "double": BY_CODE[DOUBLE],
 }
-ACL_SIZES = {code: 8 for code in (38, 39, FLOAT4_E2M1, FLOAT4_E1M2)}
+ACL_SIZES = dict.fromkeys((38, 39, FLOAT4_E2M1, FLOAT4_E1M2), 8)
 """What aclDataTypeSize answers where it is not the bytes of an element."""
 
 HALVES = frozenset({FLOAT16, BF16})
@@ -122,9 +122,9 @@ def has_arrays(code: int) -> bool:
 
 @cache
 def bit_type(code: int) -> np.dtype[Any]:
-    """An unsigned type as wide as an element, for kernels that only move elements; complex128 stays what it is."""
+    """The NumPy type for kernels that only move elements: types foreign to NumPy as unsigned integers, others as they are."""
     plain = numpy_dtype(code)
-    return plain if plain.itemsize > 8 else np.dtype(f"u{plain.itemsize}")
+    return np.dtype(f"u{plain.itemsize}") if code in HALVES or code == COMPLEX32 else plain
 
 
 def is_half(code: int) -> bool:
@@ -146,23 +146,26 @@ def data_type_size(code: int) -> int:
 
 
 def promote(first: int, second: int) -> int | None:
-    """The type that two mixed types compute in: the higher kind (bool, int, float, complex) wins, within a kind the wider; None if there is none."""
+    """The type that two mixed types compute in; None if there is none (int64 with uint64).
+
+    The higher kind of bool, integer, float, complex wins; within a kind the wider; float16 with bfloat16 gives float32.
+    """
     if first == second:
         return first
-    kinds = ({BOOL}, INTEGERS, FLOATS, COMPLEXES)
-    ranks = [next((rank for rank, kind in enumerate(kinds) if code in kind), None) for code in (first, second)]
-    if None in ranks:
+    if not {first, second} <= PLAIN:
         return None
-    low, high = sorted(zip(ranks, (first, second), strict=True))  # type: ignore[type-var]
-    if low[0] != high[0]:
-        return COMPLEX128 if (low[1], high[0]) == (DOUBLE, 3) else high[1]
-    if low[0] == 2 and {first, second} == HALVES:
-        return FLOAT
-    if COMPLEX32 in (first, second):
-        return max(first, second, key=lambda code: BY_CODE[code].bits)
-    wide = {FLOAT16: np.float32, BF16: np.float32}
-    result = np.promote_types(*(wide.get(code, numpy_dtype(code)) for code in (first, second)))
-    return None if low[0] == 1 and result.kind == "f" else code_of(result.name)
+    (low, narrow), (high, wide) = sorted((_kind(code), code) for code in (first, second))
+    if low != high:
+        return COMPLEX128 if (narrow, high) == (DOUBLE, 3) else wide
+    if low == 1:
+        result = np.promote_types(numpy_dtype(first), numpy_dtype(second))
+        return code_of(result.name) if result.kind in "iu" else None
+    return FLOAT if {first, second} == HALVES else max(first, second, key=lambda code: BY_CODE[code].bits)
+
+
+def _kind(code: int) -> int:
+    """0 for bool, 1 for integers, 2 for floats, 3 for complex types."""
+    return next(rank for rank, kind in enumerate(({BOOL}, INTEGERS, FLOATS, COMPLEXES)) if code in kind)
 
 
 def dtype_name(code: int) -> str:

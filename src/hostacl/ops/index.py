@@ -1,0 +1,75 @@
+"""Gathering elements by index."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hostacl.errors import Failed
+from hostacl.ops import dims
+from hostacl.ops.call import Call
+from hostacl.ops.dims import Between, Shape
+from hostacl.ops.registry import kernel
+from hostacl.ops.shapes import axis as checked_axis
+from hostacl.ops.shapes import equal_dims
+
+Array = NDArray[Any]
+
+
+def checked_indices(op: str, indices: Array, size: int, name: str = "indices") -> Array:
+    """Indices counted from the front (negative ones from the end); Failed names the first that is out of range, before anything is written."""
+    wrong = (indices < -size) | (indices >= size)
+    if wrong.any():
+        place = tuple(int(one) for one in np.argwhere(wrong)[0])
+        value = int(indices[place])
+        raise Failed("HA510", f"{op}: {name}{list(place)} = {value}; allowed: {-size} to {size - 1}, for that axis has {size} elements.")
+    return np.where(indices < 0, indices + size, indices)
+
+
+def gather_shape(call: Call) -> Shape:
+    """x's dims before the axis, those of indices without its batch dims, x's dims after the axis."""
+    x, indices = call.shape("x"), call.shape("indices")
+    batch = batch_dims(call, len(x), len(indices))
+    if not call.known("axis"):
+        return unknown_gather(call, x, indices)
+    if not x:
+        raise call.refuse("HA516", "x is a scalar; allowed: 1 dim or more.")
+    place = checked_axis(call, call.scalar("axis"), len(x))
+    if batch > place:
+        raise call.refuse("HA508", f"batch_dims = {batch} lies behind axis {place}; it must be at most the axis.")
+    for at in range(batch):
+        equal_dims(call, x[at], indices[at], f"x = {dims.text(x)}, indices = {dims.text(indices)}: batch dim {at} differs.")
+    return (*x[:place], *indices[batch:], *x[place + 1 :])
+
+
+def batch_dims(call: Call, rank: int, index_rank: int) -> int:
+    """The batch dims, counted from the front; refuses more than either tensor has."""
+    batch: int = call.attr("batch_dims")
+    if not -index_rank <= batch <= min(rank, index_rank):
+        raise call.refuse("HA508", f"batch_dims = {batch}; allowed: {-index_rank} to {min(rank, index_rank)}.")
+    return batch % index_rank if batch < 0 else batch
+
+
+def unknown_gather(call: Call, x: Shape, indices: Shape) -> Shape:
+    """What is known before the axis is: the rank, and that no dim is larger than the largest there is."""
+    highs = [dims.bounds(dim)[1] for dim in (*x, *indices)]
+    high = None if None in highs else max((one for one in highs if one is not None), default=0)
+    return (Between(0, high),) * (len(x) - 1 + len(indices) - call.attr("batch_dims"))
+
+
+@kernel("GatherV2", shape=gather_shape, values=("axis",), bits=True)
+def gather_v2(x: Array, indices: Array, axis: Any, batch_dims: int) -> Array:
+    """Elements of x at indices along the axis, batch by batch; a negative index counts from the end, one out of range fails."""
+    place = int(np.asarray(axis).reshape(())) % x.ndim
+    batch = batch_dims % indices.ndim if batch_dims < 0 else batch_dims
+    found = checked_indices("GatherV2", indices, x.shape[place])
+    if batch == 0:
+        return np.take(x, found, axis=place)
+    lead = x.shape[:batch]
+    flat = x.reshape(-1, *x.shape[batch:])
+    each = found.reshape(flat.shape[0], *indices.shape[batch:])
+    parts = [np.take(one, index, axis=place - batch) for one, index in zip(flat, each, strict=True)]
+    inner = (*x.shape[batch:place], *indices.shape[batch:], *x.shape[place + 1 :])
+    return np.stack(parts).reshape(*lead, *inner) if parts else np.empty((*lead, *inner), x.dtype)

@@ -1,0 +1,49 @@
+"""Softmax over any axes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hostacl import _kernels
+from hostacl.config import settings
+from hostacl.ops.call import Call
+from hostacl.ops.declare import codes
+from hostacl.ops.dims import Shape
+from hostacl.ops.registry import kernel
+from hostacl.ops.shapes import axes as checked_axes
+from hostacl.tensors import dtypes
+
+Array = NDArray[Any]
+
+
+def softmax_shape(call: Call) -> Shape:
+    """The shape of x, once the axes are known to be its axes."""
+    shape = call.shape("x")
+    checked_axes(call, call.ints("axes"), len(shape))
+    return shape
+
+
+def softmax_dtype(call: Call) -> int:
+    """float32 for a float16 x with half_to_float, else that of x."""
+    return dtypes.FLOAT if call.attr("half_to_float") and call.dtype("x") == dtypes.FLOAT16 else call.dtype("x")
+
+
+def direct_softmax(call: Call) -> Any:
+    """The native rows, when the last axis is the only one."""
+    rank, (code, _) = call.rank("x"), codes(call)
+    last = rank > 0 and [axis % rank for axis in call.ints("axes")] == [rank - 1]
+    return _kernels.softmax if last and code in dtypes.FLOATS - {dtypes.DOUBLE} and not settings().saturate else None
+
+
+@kernel("SoftmaxV2", shape=softmax_shape, dtype={"y": softmax_dtype}, direct=direct_softmax)
+def softmax_v2(x: Array, axes: Sequence[int]) -> Array:
+    """exp(x - max) / sum over the axes together; NaN where one of them is NaN."""
+    over = tuple(axes)
+    if x.size == 0:
+        return x
+    shifted = np.exp(x - np.max(x, axis=over, keepdims=True))
+    return shifted / np.sum(shifted, axis=over, keepdims=True)
