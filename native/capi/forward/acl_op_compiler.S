@@ -13,3 +13,5 @@ forward aclopCompileAndExecute
 forward aclopCompileAndExecuteV2
 forward aclopSetCompileFlag
 forward aclrtCtxSetSysParamOpt
+forward aclrtGetSysParamOpt
+forward aclrtSetSysParamOpt

@@ -94,13 +94,16 @@ forward aclrtGetDeviceUtilizationRate
 forward aclrtGetErrorCodeFromExceptionInfo
 forward aclrtGetGroupCount
 forward aclrtGetGroupInfoDetail
+forward aclrtGetLogicDevIdByUserDevId
 forward aclrtGetMemInfo
 forward aclrtGetMemUceInfo
 forward aclrtGetOverflowStatus
+forward aclrtGetPrimaryCtxState
 forward aclrtGetRunMode
 forward aclrtGetSocName
 forward aclrtGetStreamIdFromExceptionInfo
 forward aclrtGetStreamOverflowSwitch
+forward aclrtGetSysParamOpt
 forward aclrtGetTaskIdFromExceptionInfo
 forward aclrtGetThreadIdFromExceptionInfo
 forward aclrtGetVersion
@@ -148,7 +151,9 @@ forward aclrtSetOpWaitTimeout
 forward aclrtSetStreamConfigOpt
 forward aclrtSetStreamFailureMode
 forward aclrtSetStreamOverflowSwitch
+forward aclrtSetSysParamOpt
 forward aclrtSetTsDevice
+forward aclrtStreamGetId
 forward aclrtStreamQuery
 forward aclrtStreamWaitEvent
 forward aclrtSubscribeHostFunc
@@ -161,3 +166,4 @@ forward aclrtSynchronizeStreamWithTimeout
 forward aclrtUnSubscribeHostFunc
 forward aclrtUnSubscribeReport
 forward aclrtUnmapMem
+forward aclsysGetVersionStr

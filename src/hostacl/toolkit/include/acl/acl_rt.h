@@ -291,6 +291,8 @@ HOSTACL_API aclError aclrtGetGroupInfoDetail(
     const aclrtGroupInfo *groupInfo, int32_t groupIndex, aclrtGroupAttr attr, void *attrValue, size_t valueLen,
     size_t *paramRetSize);
 
+HOSTACL_API aclError aclrtGetLogicDevIdByUserDevId(const int32_t, int32_t *const);
+
 /* Free and total bytes of a kind of device memory; 0 for what is not there. */
 HOSTACL_API aclError aclrtGetMemInfo(aclrtMemAttr attr, size_t *free, size_t *total);
 
@@ -299,6 +301,8 @@ HOSTACL_API aclError aclrtGetMemUceInfo(
 
 HOSTACL_API aclError aclrtGetOverflowStatus(void *outputAddr, size_t outputSize, aclrtStream stream);
 
+HOSTACL_API aclError aclrtGetPrimaryCtxState(int32_t, uint32_t *, int32_t *);
+
 /* ACL_HOST: host and device memory are different spaces. */
 HOSTACL_API aclError aclrtGetRunMode(aclrtRunMode *runMode);
 
@@ -306,6 +310,8 @@ HOSTACL_API uint32_t aclrtGetStreamIdFromExceptionInfo(const aclrtExceptionInfo 
 
 /* The overflow check of a stream. */
 HOSTACL_API aclError aclrtGetStreamOverflowSwitch(aclrtStream stream, uint32_t *flag);
+
+HOSTACL_API aclError aclrtGetSysParamOpt(aclSysParamOpt opt, int64_t *value);
 
 HOSTACL_API uint32_t aclrtGetTaskIdFromExceptionInfo(const aclrtExceptionInfo *info);
 
@@ -439,7 +445,11 @@ HOSTACL_API aclError aclrtSetStreamFailureMode(aclrtStream stream, uint64_t mode
 /* Switches the overflow check of a stream. */
 HOSTACL_API aclError aclrtSetStreamOverflowSwitch(aclrtStream stream, uint32_t flag);
 
+HOSTACL_API aclError aclrtSetSysParamOpt(aclSysParamOpt opt, int64_t value);
+
 HOSTACL_API aclError aclrtSetTsDevice(aclrtTsId tsId);
+
+HOSTACL_API aclError aclrtStreamGetId(aclrtStream, int32_t *);
 
 /* Whether all tasks of a stream are done. */
 HOSTACL_API aclError aclrtStreamQuery(aclrtStream stream, aclrtStreamStatus *status);
@@ -473,6 +483,8 @@ HOSTACL_API aclError aclrtUnSubscribeHostFunc(uint64_t hostFuncThreadId, aclrtSt
 HOSTACL_API aclError aclrtUnSubscribeReport(uint64_t threadId, aclrtStream stream);
 
 HOSTACL_API aclError aclrtUnmapMem(void *virPtr);
+
+HOSTACL_API aclError aclsysGetVersionStr(char *, char *);
 
 #ifdef __cplusplus
 }
