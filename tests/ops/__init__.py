@@ -1,0 +1,1 @@
+"""Tests of the operator library, called as singleop calls it: specs and arrays by position."""
