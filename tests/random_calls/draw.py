@@ -1,0 +1,239 @@
+"""Drawing calls: `valid_call` is the hypothesis strategy, `draw_call` what it maps seeds through, `plan` which kinds a test must hold."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+from hypothesis import HealthCheck, Phase, Verbosity, given, settings
+from hypothesis import strategies as st
+
+from hostacl.ops.schema import Prototype, TensorDecl, prototype
+from hostacl.tensors import dtypes, formats
+from hostacl.tensors.spec import TensorSpec
+from random_calls import values
+from random_calls.dice import Dice, Tensor, main_input
+from random_calls.kinds import KINDS
+from random_calls.oracle import Any_, Within, find_oracle, find_shaper
+
+EXAMPLES = 3
+"""Hypothesis examples a test takes; each holds one call for every entry of the plan."""
+
+CALLS = 51
+"""The least number of calls an operator and dtype are tried with."""
+
+
+@dataclass
+class Output:
+    """An output as described, with what the oracle expects in it. ``want`` is exact: float64, complex128, bool or Python integers."""
+
+    name: str
+    spec: TensorSpec
+    want: Any
+    slack: Any = 0.0
+    holds: Callable[[values.Array], bool] | None = None
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The true shape."""
+        return tuple(self.want.shape)
+
+
+@dataclass
+class Drawn:
+    """One valid call with all it needs to run and to be judged. ``alias`` = (input's index, offset in elements) of a shared buffer."""
+
+    op_type: str
+    dtype: int
+    kind: str
+    inputs: tuple[Tensor, ...]
+    outputs: tuple[Output, ...]
+    attrs: dict[str, tuple[str, Any]]
+    served: frozenset[str]
+    alias: tuple[int, int] | None = None
+
+    def __repr__(self) -> str:
+        return f"<{self.op_type} {dtypes.dtype_name(self.dtype)}, {self.kind}>"
+
+    def __str__(self) -> str:
+        tensors = ", ".join(f"{one.name} {_text(one.spec)}{' ' + one.way if one.way else ''}" for one in self.inputs)
+        outs = ", ".join(f"{one.name} {_text(one.spec)}" for one in self.outputs)
+        sent = ", ".join(f"{name}={value!r}" for name, (_, value) in self.attrs.items())
+        shared = f" [output shares input {self.alias[0]} at {self.alias[1]:+}]" if self.alias else ""
+        data = "".join(f"\n    {one.name} = {np.array2string(one.data, threshold=20)}" for one in self.inputs if one.data is not None)
+        return f"{self.op_type}({tensors}; {sent}) -> {outs}{shared} ({self.kind or 'any'}){data}"
+
+
+def _text(spec: TensorSpec) -> str:
+    return "absent" if spec.absent else f"{dtypes.dtype_name(spec.dtype)}{list(spec.shape)}{'' if spec.format == formats.ND else formats.format_name(spec.format)}"
+
+
+def dtypes_of(op_type: str) -> tuple[int, ...]:
+    """The dtypes an operator is drawn with: those of its main input that arrays exist for."""
+    known = _prototype(op_type)
+    return tuple(dict.fromkeys(code for code in main_input(known).dtypes if dtypes.has_arrays(code)))
+
+
+@cache
+def plan(op_type: str, dtype: int) -> tuple[str, ...]:
+    """The kinds one example holds: each that applies, then the same again until three examples make at least 50 calls."""
+    possible = [kind for kind in KINDS if kind in {"same shape", *draw_call(op_type, dtype, kind, 1, 3).served}]
+    rounds = -(-CALLS // (EXAMPLES * len(possible)))
+    return tuple(possible * rounds)[: max(len(possible), -(-CALLS // EXAMPLES))]
+
+
+def valid_call(op_type: str, dtype: int, kind: str = "", place: int = 0) -> st.SearchStrategy[Drawn]:
+    """A valid call of this operator, of this kind where it applies. ``place`` keeps equal seeds of one example apart."""
+    seeds, limits = st.integers(0, 9999), st.integers(1, 5)
+    return st.tuples(seeds, limits).map(lambda one: draw_call(op_type, dtype, kind, one[0] * 100 + place, one[1]))
+
+
+def each_call(op_type: str, dtype: int, check: Callable[[Drawn], None]) -> int:
+    """Runs a check over all calls of the plan, drawn by hypothesis; gives how many calls there were."""
+    calls = [valid_call(op_type, dtype, kind, place) for place, kind in enumerate(plan(op_type, dtype))]
+    total = 0
+
+    @settings(
+        max_examples=EXAMPLES, derandomize=True, database=None, deadline=None, suppress_health_check=list(HealthCheck),
+        phases=(Phase.generate, Phase.shrink), report_multiple_bugs=False, verbosity=Verbosity.quiet,
+    )  # fmt: skip
+    @given(st.tuples(*calls))
+    def run(drawn: tuple[Drawn, ...]) -> None:
+        nonlocal total
+        for call in drawn:
+            check(call)
+            total += 1
+
+    run()
+    return total
+
+
+def draw_call(op_type: str, dtype: int, kind: str, seed: int, limit: int) -> Drawn:
+    """The call that this seed stands for."""
+    dice = Dice(_prototype(op_type), dtype, kind, np.random.default_rng(seed), limit)
+    shaper = find_shaper(op_type) or elementwise
+    shaper(dice)
+    inputs = _in_order(dice)
+    outputs = _outputs(op_type, dice)
+    alias = _alias(dice, inputs, outputs)
+    return Drawn(op_type, dtype, kind, inputs, outputs, dice.attrs, frozenset(dice.served), alias)
+
+
+def elementwise(dice: Dice) -> None:
+    """The shaper of operators that declare none: all tensors broadcast, attributes keep their defaults."""
+    required = [decl for decl in dice.generation.inputs if decl.kind == "required"]
+    shapes = iter(dice.shapes_that_broadcast(len(required)))
+    full = np.broadcast_shapes(*(shape for shape in dice.shapes_that_broadcast(0))) if not required else ()
+    for decl in dice.generation.inputs:
+        if decl.kind == "required":
+            full = next(shapes)
+            dice.tensor(decl.name, full)
+        elif decl.kind == "optional":
+            if dice.optional(decl.name):
+                dice.tensor(decl.name, full)
+        else:
+            for _ in range(dice.count()):
+                dice.tensor(decl.name, full)
+    for decl_attr in dice.generation.attrs.values():
+        if decl_attr.required:
+            raise LookupError(f"{dice.prototype.op_type}: attribute {decl_attr.name} is required; write a shaper that draws it")
+        if decl_attr.default is not None:
+            dice.attr(decl_attr.name)
+
+
+def _prototype(op_type: str) -> Prototype:
+    known = prototype(op_type)
+    if known is None:
+        raise LookupError(f"{op_type} has no prototype")
+    return known
+
+
+def _in_order(dice: Dice) -> tuple[Tensor, ...]:
+    """The drawn tensors in the prototype's order; left-out ones at the end are sometimes not sent at all."""
+    listed: list[Tensor] = []
+    for decl in dice.generation.inputs:
+        if decl.kind == "required" and decl.name not in dice.inputs:
+            raise LookupError(f"{dice.prototype.op_type}: the shaper drew no {decl.name}")
+        listed += dice.inputs.get(decl.name, [Tensor(decl.name, TensorSpec(-1, (), -1), None)] if decl.kind == "optional" else [])
+    while listed and listed[-1].data is None and dice.chance():
+        listed.pop()
+    return tuple(listed)
+
+
+def _outputs(op_type: str, dice: Dice) -> tuple[Output, ...]:
+    """What the oracle expects, with descriptors for it."""
+    results = expected(op_type, dice)
+    outputs: list[Output] = []
+    for decl, result in zip(dice.generation.outputs, results, strict=True):
+        for place, one in enumerate(result if isinstance(result, list) else [result]):
+            name = f"{decl.name}{place}" if decl.kind == "dynamic" else decl.name
+            outputs.append(_output(name, decl, one, dice))
+    return tuple(outputs)
+
+
+def _output(name: str, decl: TensorDecl, result: Any, dice: Dice) -> Output:
+    dtype, shape, layout = dice.outputs.get(decl.name, (None, None, formats.ND))
+    dtype = _output_dtype(decl, dice) if dtype is None else dtype
+    slack, holds = 0.0, None
+    if isinstance(result, Within):
+        result, slack = result
+    if isinstance(result, Any_):
+        result, holds = np.empty(result.shape), result.holds
+    want = np.asarray(result)
+    return Output(name, TensorSpec(dtype, tuple(shape or want.shape), layout), want, slack, holds)
+
+
+def _output_dtype(decl: TensorDecl, dice: Dice) -> int:
+    """The dtype an output is described with: the main one where it can have it, else its only one."""
+    if dice.dtype in decl.allowed or not decl.dtypes:
+        return dice.dtype
+    if len(decl.dtypes) > 1:
+        raise LookupError(f"{dice.prototype.op_type}: {decl.name} can have many dtypes; the shaper must say which (dice.output)")
+    return decl.dtypes[0]
+
+
+def expected(op_type: str, dice: Dice) -> list[Any]:
+    """The oracle's outputs, in the prototype's order."""
+    entry = find_oracle(op_type)
+    if entry is None:
+        raise LookupError(f"{op_type} has no oracle: add one to tests/random_calls/oracles (README.md there says how)")
+    given = {name: dice for name in entry.parameters if name == "dice"}
+    for name in entry.parameters:
+        if name != "dice":
+            given[name] = _argument(dice, dice.prototype, name.rstrip("_"), op_type)
+    with np.errstate(all="ignore"):
+        result = entry.function(**given)
+    return list(result) if isinstance(result, tuple) and not isinstance(result, (Within, Any_)) else [result]
+
+
+def _argument(dice: Dice, known: Prototype, name: str, op_type: str) -> Any:
+    """What an oracle sees for one parameter: an input in exact form, a list for a dynamic one, or an attribute's value in force."""
+    decl = next((one for one in known.inputs if one.name == name), None)
+    if decl is not None and not (name in dice.attrs and name not in dice.inputs):
+        tensors = [values.exact(one.data, one.spec.dtype) for one in dice.inputs.get(name, []) if one.data is not None]
+        return tensors if decl.kind == "dynamic" else (tensors[0] if tensors else None)
+    if name in dice.values:
+        return dice.values[name]
+    if name in known.attrs:
+        return known.attrs[name].default
+    raise TypeError(f"{op_type}: oracle parameter {name} is neither an input nor an attribute of the prototype")
+
+
+def _alias(dice: Dice, inputs: tuple[Tensor, ...], outputs: tuple[Output, ...]) -> tuple[int, int] | None:
+    """The input whose buffer the first output takes, if any: exactly in place, or shifted by some elements."""
+    spec = outputs[0].spec
+    fits = [
+        index for index, one in enumerate(inputs)
+        if one.data is not None and not one.way and one.data.size > 0
+        and (one.spec.dtype, one.spec.shape, one.spec.format) == (spec.dtype, spec.shape, spec.format) and spec.dtype not in dtypes.PACKED
+    ]  # fmt: skip
+    if dice.wants("in place", bool(fits)):
+        return int(dice.choose(*fits)), 0
+    if dice.wants("partial overlap", bool(fits)):
+        return int(dice.choose(*fits)), dice.choose(1, -1) * dice.int(1, 3)
+    return (int(dice.choose(*fits)), 0) if fits and dice.chance(0.1) else None
+
+

@@ -1,0 +1,101 @@
+"""The registry of oracles and shapers, and what they hand back."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from random_calls.dice import Dice
+
+Array = NDArray[Any]
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+class Within(NamedTuple):
+    """An expected output that a correct kernel may miss by ``slack`` (absolute, an array of its shape or a number) beyond the table's ulp."""
+
+    value: Any
+    slack: Any
+
+
+class Any_(NamedTuple):  # noqa: N801 - it means "any value"
+    """An expected output of which only the shape is known; ``holds(array)`` says whether it is acceptable."""
+
+    shape: tuple[int, ...]
+    holds: Callable[[Array], bool] = lambda array: True
+
+
+@dataclass(frozen=True)
+class Oracle:
+    """An operator's meaning: a function of the prototype's inputs and attributes by name, and the family whose tolerance counts."""
+
+    function: Callable[..., Any]
+    family: str
+    parameters: tuple[str, ...]
+
+
+_oracles: dict[str, Oracle] = {}
+_shapers: dict[str, Callable[[Dice], None]] = {}
+
+
+def oracle(*op_types: str) -> Callable[[Function], Function]:
+    """Declares what these operators compute. Parameters are the prototype's inputs and attributes (``lambda_`` for lambda), and ``drawn`` for the
+    whole call. Floats come as float64, integers as arrays of Python ints; the result is rounded (integers: wrapped) to the output's dtype.
+    """
+
+    def declare(function: Function) -> Function:
+        entry = Oracle(function, function.__module__.rpartition(".")[2], tuple(inspect.signature(function).parameters))
+        _oracles.update(dict.fromkeys(op_types, entry))
+        return function
+
+    return declare
+
+
+def shapes(*op_types: str) -> Callable[[Function], Function]:
+    """Declares how consistent tensors and attributes of these operators are drawn from a Dice."""
+
+    def declare(function: Function) -> Function:
+        _shapers.update(dict.fromkeys(op_types, function))
+        return function
+
+    return declare
+
+
+@cache
+def _load() -> None:
+    """Imports every family once."""
+    package = importlib.import_module("random_calls.oracles")
+    for entry in pkgutil.iter_modules(package.__path__):
+        importlib.import_module(f"random_calls.oracles.{entry.name}")
+
+
+def find_oracle(op_type: str) -> Oracle | None:
+    """The oracle of an operator, or None."""
+    _load()
+    return _oracles.get(op_type)
+
+
+def find_shaper(op_type: str) -> Callable[[Dice], None] | None:
+    """The shaper of an operator; None for those that need none."""
+    _load()
+    return _shapers.get(op_type)
+
+
+def with_oracle() -> tuple[str, ...]:
+    """The names of all operators that have an oracle."""
+    _load()
+    return tuple(sorted(_oracles))
+
+
+def summed(value: Any, magnitude: Any, terms: int, bits: int = 24) -> Within:
+    """A sum of ``terms`` terms whose absolute values sum to ``magnitude``, accumulated with ``bits`` bits in any order."""
+    return Within(value, np.asarray(magnitude, np.float64) * (max(terms, 1) * 2.0**-bits))

@@ -1,0 +1,30 @@
+"""Every registered operator with every dtype of its prototype: at least 50 drawn calls, every kind that applies, against its oracle."""
+
+from __future__ import annotations
+
+import pytest
+
+from hostacl.ops.registry import implemented
+from hostacl.tensors import dtypes
+from random_calls.draw import draw_call, dtypes_of, each_call, plan
+from random_calls.oracle import find_oracle
+from random_calls.run import check
+
+CASES = [(op_type, dtype) for op_type in implemented() if find_oracle(op_type) for dtype in dtypes_of(op_type)]
+
+
+@pytest.mark.parametrize(("op_type", "dtype"), CASES, ids=[f"{op_type}-{dtypes.dtype_name(dtype)}" for op_type, dtype in CASES])
+def test_drawn_calls_give_what_the_oracle_says(op_type: str, dtype: int) -> None:
+    assert each_call(op_type, dtype, check) >= 50
+
+
+@pytest.mark.parametrize("op_type", implemented())
+def test_operator_has_an_oracle(op_type: str) -> None:
+    assert find_oracle(op_type) is not None, f"{op_type}: add an oracle to tests/random_calls/oracles; README.md there says how"
+
+
+@pytest.mark.parametrize("op_type", sorted({op_type for op_type, _ in CASES}))
+def test_forced_kinds_are_there(op_type: str) -> None:
+    dtype = dtypes_of(op_type)[0]
+    for kind in plan(op_type, dtype)[1:]:
+        assert kind == "same shape" or all(kind in draw_call(op_type, dtype, kind, seed, 3).served for seed in range(3)), kind
