@@ -81,6 +81,7 @@ forward aclrtDeviceEnablePeerAccess
 forward aclrtDeviceGetBareTgid
 forward aclrtDeviceTaskAbort
 forward aclrtEventElapsedTime
+forward aclrtEventGetTimestamp
 forward aclrtFree
 forward aclrtFreeHost
 forward aclrtFreePhysical
@@ -107,6 +108,8 @@ forward aclrtGetSysParamOpt
 forward aclrtGetTaskIdFromExceptionInfo
 forward aclrtGetThreadIdFromExceptionInfo
 forward aclrtGetVersion
+forward aclrtHostRegisterV2
+forward aclrtHostUnregister
 forward aclrtLaunchCallback
 forward aclrtLaunchKernel
 forward aclrtMalloc
@@ -126,6 +129,7 @@ forward aclrtMemcpy
 forward aclrtMemcpy2d
 forward aclrtMemcpy2dAsync
 forward aclrtMemcpyAsync
+forward aclrtMemcpyAsyncWithCondition
 forward aclrtMemset
 forward aclrtMemsetAsync
 forward aclrtProcessHostFunc
@@ -159,6 +163,7 @@ forward aclrtStreamWaitEvent
 forward aclrtSubscribeHostFunc
 forward aclrtSubscribeReport
 forward aclrtSynchronizeDevice
+forward aclrtSynchronizeDeviceWithTimeout
 forward aclrtSynchronizeEvent
 forward aclrtSynchronizeEventWithTimeout
 forward aclrtSynchronizeStream

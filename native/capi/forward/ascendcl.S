@@ -85,6 +85,8 @@ forward aclSetTensorStorageShape
 forward aclSetTensorValueRange
 forward aclTransTensorDescFormat
 forward aclUpdateDataBuffer
+forward acldvppFree
+forward acldvppMalloc
 forward aclmdlAddDatasetBuffer
 forward aclmdlBundleGetModelId
 forward aclmdlBundleGetModelNum
@@ -219,6 +221,7 @@ forward aclrtBinaryGetFunction
 forward aclrtBinaryLoad
 forward aclrtBinaryLoadFromData
 forward aclrtBinaryUnLoad
+forward aclrtCmoAsync
 forward aclrtCreateBinary
 forward aclrtCreateContext
 forward aclrtCreateEvent
@@ -248,6 +251,7 @@ forward aclrtDeviceGetUuid
 forward aclrtDevicePeerAccessStatus
 forward aclrtDeviceTaskAbort
 forward aclrtEventElapsedTime
+forward aclrtEventGetTimestamp
 forward aclrtFree
 forward aclrtFreeHost
 forward aclrtFreePhysical
@@ -260,6 +264,8 @@ forward aclrtGetDeviceInfo
 forward aclrtGetDeviceSatMode
 forward aclrtGetDeviceUtilizationRate
 forward aclrtGetErrorCodeFromExceptionInfo
+forward aclrtGetEventAvailNum
+forward aclrtGetEventId
 forward aclrtGetFunctionAddr
 forward aclrtGetGroupCount
 forward aclrtGetGroupInfoDetail
@@ -273,6 +279,7 @@ forward aclrtGetPhyDevIdByLogicDevId
 forward aclrtGetPrimaryCtxState
 forward aclrtGetRunMode
 forward aclrtGetSocName
+forward aclrtGetStreamAttribute
 forward aclrtGetStreamAvailableNum
 forward aclrtGetStreamIdFromExceptionInfo
 forward aclrtGetStreamOverflowSwitch
@@ -282,13 +289,21 @@ forward aclrtGetThreadIdFromExceptionInfo
 forward aclrtGetThreadLastTaskId
 forward aclrtGetUserDevIdByLogicDevId
 forward aclrtGetVersion
+forward aclrtHostGetDevicePointer
+forward aclrtHostRegister
+forward aclrtHostRegisterV2
+forward aclrtHostUnregister
 forward aclrtLaunchCallback
+forward aclrtLaunchHostFunc
 forward aclrtLaunchKernel
 forward aclrtMalloc
 forward aclrtMallocAlign32
 forward aclrtMallocCached
+forward aclrtMallocForTaskScheduler
 forward aclrtMallocHost
+forward aclrtMallocHostWithCfg
 forward aclrtMallocPhysical
+forward aclrtMallocWithCfg
 forward aclrtMapMem
 forward aclrtMemExportToShareableHandle
 forward aclrtMemFlush
@@ -301,9 +316,11 @@ forward aclrtMemcpy
 forward aclrtMemcpy2d
 forward aclrtMemcpy2dAsync
 forward aclrtMemcpyAsync
+forward aclrtMemcpyAsyncWithCondition
 forward aclrtMemset
 forward aclrtMemsetAsync
 forward aclrtPeekAtLastError
+forward aclrtPointerGetAttributes
 forward aclrtProcessHostFunc
 forward aclrtProcessReport
 forward aclrtQueryDeviceStatus
@@ -324,6 +341,7 @@ forward aclrtSetExceptionInfoCallback
 forward aclrtSetGroup
 forward aclrtSetOpExecuteTimeOut
 forward aclrtSetOpWaitTimeout
+forward aclrtSetStreamAttribute
 forward aclrtSetStreamConfigOpt
 forward aclrtSetStreamFailureMode
 forward aclrtSetStreamOverflowSwitch
@@ -336,6 +354,7 @@ forward aclrtStreamWaitEvent
 forward aclrtSubscribeHostFunc
 forward aclrtSubscribeReport
 forward aclrtSynchronizeDevice
+forward aclrtSynchronizeDeviceWithTimeout
 forward aclrtSynchronizeEvent
 forward aclrtSynchronizeEventWithTimeout
 forward aclrtSynchronizeStream

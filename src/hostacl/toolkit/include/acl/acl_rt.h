@@ -257,6 +257,8 @@ HOSTACL_API aclError aclrtDeviceTaskAbort(int32_t deviceId, uint32_t timeout);
 /* Milliseconds from one event to another. */
 HOSTACL_API aclError aclrtEventElapsedTime(float *ms, aclrtEvent startEvent, aclrtEvent endEvent);
 
+HOSTACL_API aclError aclrtEventGetTimestamp(aclrtEvent, uint64_t *);
+
 /* Gives device memory back. */
 HOSTACL_API aclError aclrtFree(void *devPtr);
 
@@ -317,6 +319,10 @@ HOSTACL_API uint32_t aclrtGetTaskIdFromExceptionInfo(const aclrtExceptionInfo *i
 
 HOSTACL_API uint32_t aclrtGetThreadIdFromExceptionInfo(const aclrtExceptionInfo *info);
 
+HOSTACL_API aclError aclrtHostRegisterV2(void *ptr, uint64_t size, uint32_t flag);
+
+HOSTACL_API aclError aclrtHostUnregister(void *);
+
 /* Puts a callback into a stream. */
 HOSTACL_API aclError aclrtLaunchCallback(
     aclrtCallback fn, void *userData, aclrtCallbackBlockType blockType, aclrtStream stream);
@@ -373,6 +379,8 @@ HOSTACL_API aclError aclrtMemcpy2dAsync(
 /* Copies in the order of a stream. */
 HOSTACL_API aclError aclrtMemcpyAsync(
     void *dst, size_t destMax, const void *src, size_t count, aclrtMemcpyKind kind, aclrtStream stream);
+
+HOSTACL_API aclError aclrtMemcpyAsyncWithCondition(void *, size_t, const void *, size_t, aclrtMemcpyKind, aclrtStream);
 
 /* Sets count bytes, and waits. */
 HOSTACL_API aclError aclrtMemset(void *devPtr, size_t maxCount, int32_t value, size_t count);
@@ -464,6 +472,8 @@ HOSTACL_API aclError aclrtSubscribeReport(uint64_t threadId, aclrtStream stream)
 
 /* Waits for all streams of the device; gives the first failure kept. */
 HOSTACL_API aclError aclrtSynchronizeDevice(void);
+
+HOSTACL_API aclError aclrtSynchronizeDeviceWithTimeout(int32_t);
 
 /* Waits for an event; at once when it was never recorded. */
 HOSTACL_API aclError aclrtSynchronizeEvent(aclrtEvent event);
