@@ -72,6 +72,20 @@ class AwaitTask : public Task {
     PostedPtr posted_;
 };
 
+class HostFunctionTask : public Task {
+  public:
+    HostFunctionTask(Callback function, void* user_data) : function_(function), user_data_(user_data) {}
+    Failure run() override {
+        function_(user_data_);
+        return {};
+    }
+    std::string describe() const override { return "host function"; }
+
+  private:
+    Callback function_;
+    void* user_data_;
+};
+
 // The subscriber goes when its last stream did; what was posted to it ends unprocessed. Lock held.
 void leave(Reports sort, uint64_t thread) {
     auto found = subscribers(sort).find(thread);
@@ -145,6 +159,17 @@ Code launch_callback(Reports sort, Callback function, void* user_data, bool bloc
     }
     run_ready(lock);
     return 0;
+}
+
+Code launch_host_function(Callback function, void* user_data, Handle handle) {
+    StreamPtr stream;
+    {
+        Lock lock = lock_machine();
+        if (Code code = resolve_stream(handle, &stream)) return code;
+    }
+    auto task = std::make_unique<HostFunctionTask>(function, user_data);
+    task->site = call_site();
+    return submit(stream, std::move(task));
 }
 
 Code process_report(Reports sort, int64_t timeout_ms) {

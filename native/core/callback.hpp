@@ -14,4 +14,8 @@ Code unsubscribe(Reports sort, uint64_t thread, Handle stream);
 Code launch_callback(Reports sort, Callback function, void* user_data, bool blocks, Handle stream);
 Code process_report(Reports sort, int64_t timeout_ms); // in the subscribed thread
 
+
+// aclrtLaunchHostFunc: the function is a task of the stream like any other and needs no subscribed thread.
+Code launch_host_function(Callback function, void* user_data, Handle stream);
+
 } // namespace hostacl

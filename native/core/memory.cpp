@@ -240,7 +240,7 @@ Code free_block(Space space, uintptr_t start, const char* name) {
     damage = guard_damage(*block);
     if (!damage.empty()) report("HA206", damage);
     if (!pending.empty())
-        report("HA217", format("%s = 0x%zx is freed while %s is pending; the memory is kept until then. Synchronize first", name, static_cast<size_t>(start), pending.c_str()));
+        report("HA225", format("%s = 0x%zx is freed while %s is pending; the memory is kept until then. Synchronize first", name, static_cast<size_t>(start), pending.c_str()));
     return 0;
 }
 

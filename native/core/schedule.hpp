@@ -46,7 +46,7 @@ uint32_t thread_last_task();                // of this thread; 0: none
 struct ExceptionInfo {
     uint32_t task = 0, stream = 0, thread = 0, device = 0, code = 0;
 };
-using ExceptionCallback = void (*)(ExceptionInfo*);
+using ExceptionCallback = void (*)(void* info);
 void set_exception_callback(ExceptionCallback callback);
 bool is_current_exception(const void* info); // the callback of this thread was given it
 
