@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -30,6 +31,17 @@ def run(command: list[str | Path], env: dict[str, str] | None = None) -> subproc
     done = try_run(command, env)
     assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
     return done
+
+
+@pytest.fixture
+def c_env(toolkit: Path) -> dict[str, str]:
+    """The environment of a C program: the libraries, and in a checkout the Python that runs the tests."""
+    env = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "HOSTACL_PYTHON")}
+    env["LD_LIBRARY_PATH"] = str(toolkit / "lib64")
+    if not toolkit.is_relative_to(sys.prefix):
+        env["HOSTACL_PYTHON"] = sys.executable
+        env["PYTHONPATH"] = str(toolkit.parent.parent)
+    return env
 
 
 @pytest.fixture

@@ -1,0 +1,130 @@
+"""C programs and Python: it is started, entered or refused, and the program stays master of its process."""
+
+from __future__ import annotations
+
+import os
+import sys
+import sysconfig
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from .conftest import run, try_run
+
+PROGRAMS = Path(__file__).parent / "programs"
+SHARED = bool(sysconfig.get_config_var("Py_ENABLE_SHARED"))
+needs_libpython = pytest.mark.skipif(not SHARED, reason="this Python has no shared libpython")
+
+
+@pytest.fixture
+def program(compile_c: Callable[..., Path]) -> Callable[..., Path]:
+    def build(name: str, *flags: str) -> Path:
+        return compile_c((PROGRAMS / f"{name}.c").read_text(), f"-I{PROGRAMS}", "-Wall", "-Wextra", "-lascendcl",
+                         "-lacl_op_compiler", "-lpthread", "-ldl", *flags, name=name)  # fmt: skip
+
+    return build
+
+
+@needs_libpython
+def test_python_comes_without_touching_signals_and_locale(program: Callable[..., Path], c_env: dict[str, str]) -> None:
+    done = run([program("plain")], env=c_env)
+    assert done.stdout.splitlines() == ["right", "exit handler answered"]
+    assert done.stderr == ""
+
+
+@needs_libpython
+def test_eight_first_calls_at_once_start_one_python(program: Callable[..., Path], c_env: dict[str, str]) -> None:
+    assert run([program("threads")], env=c_env).stdout == "right\n"
+
+
+@needs_libpython
+def test_a_fork_while_operators_run_leaves_a_child_that_works(program: Callable[..., Path], c_env: dict[str, str]) -> None:
+    assert run([program("fork_after")], env=c_env).stdout == "right\n"
+
+
+def test_a_setting_that_does_not_exist_is_named(program: Callable[..., Path], c_env: dict[str, str]) -> None:
+    done = run([program("refused")], env={**c_env, "HOSTACL_PYTHON": "/no/such/python"})
+    first, second = done.stdout.splitlines()
+    assert first == second
+    assert first.startswith("500000 ")
+    assert "HOSTACL_PYTHON = /no/such/python does not exist" in first
+    assert f"Python {sys.version_info.major}.{sys.version_info.minor}" in first
+
+
+def test_without_a_libpython_the_package_is_named(program: Callable[..., Path], c_env: dict[str, str]) -> None:
+    done = run([program("no_libpython", "-rdynamic", "-Wno-nonnull-compare")], env=c_env)
+    version = f"{sys.version_info.major}.{sys.version_info.minor}"
+    for line in done.stdout.splitlines():
+        assert line.startswith("500000 ")
+        assert f"libpython{version}.so.1.0" in line
+        assert f"libpython{version} or python3-dev" in line
+
+
+@needs_libpython
+def test_a_python_without_hostacl_is_named(program: Callable[..., Path], c_env: dict[str, str], tmp_path: Path) -> None:
+    """A PYTHONPATH that hides NumPy stands for a Python in which nothing is installed."""
+    (tmp_path / "hidden").mkdir()
+    (tmp_path / "hidden" / "numpy.py").write_text("raise ImportError('no numpy here')\n")
+    done = run([program("refused")], env={**c_env, "PYTHONPATH": str(tmp_path / "hidden")})
+    assert "500000" in done.stdout
+    assert "no numpy here" in done.stdout
+    assert "pip install hostacl" in done.stdout
+
+
+@needs_libpython
+def test_a_programs_own_interpreter_is_used_and_its_end_respected(program: Callable[..., Path], c_env: dict[str, str]) -> None:
+    library = f"python{sysconfig.get_config_var('VERSION')}"
+    folder = sysconfig.get_config_var("LIBDIR")
+    built = program("embeds", f"-I{sysconfig.get_path('include')}", f"-L{folder}", f"-l{library}", f"-Wl,-rpath,{folder}")
+    done = run([built, sys.executable], env=c_env)
+    assert done.stdout.startswith("500000 HA110")
+    assert "has ended" in done.stdout
+
+
+@pytest.mark.parametrize("loader", ["CDLL", "PyDLL"])
+def test_a_client_in_python_brings_hostacl_itself(c_env: dict[str, str], tmp_path: Path, toolkit: Path, loader: str) -> None:
+    """A C library that Python code loads; nobody has imported hostacl. PyDLL calls it with Python's lock held."""
+    source = tmp_path / "client.c"
+    source.write_text(
+        '#include "add.h"\nint go(void) { CHECK(aclInit(NULL)); CHECK(aclrtSetDevice(0)); CHECK(add_once(NULL));'
+        " CHECK(aclrtResetDevice(0)); return aclFinalize(); }\n"
+    )
+    library = tmp_path / "client.so"
+    run(["gcc", "-shared", "-fPIC", source, "-o", library, f"-I{PROGRAMS}", f"-I{toolkit}/include", f"-L{toolkit}/lib64",
+         "-lascendcl", "-lacl_op_compiler"])  # fmt: skip
+    script = (
+        f"import ctypes, sys; assert ctypes.{loader}(sys.argv[1]).go() == 0;"
+        "assert 'hostacl._machine' in sys.modules; print('right')"
+    )
+    env = {name: value for name, value in c_env.items() if name != "HOSTACL_PYTHON"}
+    assert try_run([sys.executable, "-c", script, library], env=env).stdout == "right\n"
+
+
+@pytest.mark.parametrize("first", ["acl", "client"])
+@pytest.mark.parametrize("folder", ["lib64", "acllib/lib64"])
+def test_import_acl_and_a_c_client_share_one_core(toolkit: Path, first: str, folder: str) -> None:
+    script = f"""
+import ctypes, sys
+def client():
+    global lib
+    lib = ctypes.CDLL({str(toolkit / folder / "libascendcl.so")!r})
+if {first!r} == "client": client()
+import acl
+if {first!r} == "acl": client()
+assert acl.init() == 0
+assert lib.aclrtSetDevice(0) == 0
+assert acl.rt.get_device() == (0, 0)
+ptr = ctypes.c_void_p()
+assert lib.aclrtMalloc(ctypes.byref(ptr), ctypes.c_size_t(64), 0) == 0
+assert acl.rt.memset(ptr.value, 64, 7, 64) == 0
+assert ctypes.string_at(ptr.value, 64) == bytes([7]) * 64
+assert acl.rt.free(ptr.value) == 0
+assert lib.aclrtFree(ptr) != 0
+cores = {{line.split()[-1] for line in open("/proc/self/maps") if "libhostacl_core" in line}}
+assert len(cores) == 1, cores
+print("right")
+"""
+    env = {name: value for name, value in os.environ.items() if name != "LD_LIBRARY_PATH"}
+    done = try_run([sys.executable, "-c", script], env=env)
+    assert done.stdout == "right\n", done.stderr
