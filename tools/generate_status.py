@@ -1,4 +1,4 @@
-"""Writes src/hostacl/status.py, every return code by name, from tools/facts/enums.json; with --check only says whether it is fresh."""
+"""Writes src/hostacl/status.py, every return code by name, from the facts; with --check says whether it is fresh."""
 
 from __future__ import annotations
 

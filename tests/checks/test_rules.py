@@ -38,7 +38,7 @@ def test_every_page_is_of_a_code_that_is_raised() -> None:
 @pytest.mark.parametrize("one", rules().values(), ids=list(rules()))
 def test_page_says_what_and_where_from(one: type[Rule]) -> None:
     page = one.page()
-    assert page.split("\n")[0].endswith((".", ":"))
+    assert page.split("\n\n")[0].endswith((".", ":"))
     assert "\nFrom: " in page
     assert one.severity in {"error", "undefined", "portability", "leak"}
     assert re.search(r"\d", one.returns) or "atc" in one.returns or "NULL" in one.returns

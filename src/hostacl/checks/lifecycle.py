@@ -21,7 +21,8 @@ class NoDevice(Rule, code="HA102", title="no device of this number", returns="10
 
 
 class NoConfigFile(Rule, code="HA103", title="configuration file not found", returns="100003"):
-    """The path given to acl.init cannot be read. Give none, "" or the path of an acl.json; a relative one starts at the working directory.
+    """The path given to acl.init cannot be read. Give none, "" or the path of an acl.json; a relative one starts at the working
+    directory.
 
     From: the reference page of aclInit.
     """
@@ -54,7 +55,8 @@ class DeadContext(Rule, code="HA106", title="dead context", returns="107000"):
 
 
 class PrimaryContext(Rule, code="HA107", title="primary context destroyed by hand", returns="107000"):
-    """The context that set_device made belongs to the device: reset_device ends it, destroy_context is for those of create_context.
+    """The context that set_device made belongs to the device: reset_device ends it, destroy_context is for those of
+    create_context.
 
     From: the reference page of aclrtDestroyContext.
     """
@@ -118,4 +120,32 @@ class OtherConfig(Rule, code="HA115", title="init with another configuration", r
     """acl.init was called again with another configuration than the first time. It is ignored until acl.finalize.
 
     From: the reference page of aclInit.
+    """
+
+
+class StreamConfig(Rule, code="HA116", title="configuration value of wrong size", returns="100000"):
+    """The size of a value is not that of the configuration attribute it is for; the text has both.
+
+    From: the reference page of aclrtSetStreamConfigOpt.
+    """
+
+
+class PeerDevices(Rule, code="HA117", title="peer of itself", returns="107000"):
+    """Access between two devices was asked for with one and the same device.
+
+    From: the reference page of aclrtDeviceCanAccessPeer.
+    """
+
+
+class DeviceAttribute(Rule, code="HA118", title="unknown device attribute", returns="207000"):
+    """The attribute is none of those that are answered here; the text lists them.
+
+    From: our choice.
+    """
+
+
+class ParameterNotSet(Rule, code="HA119", title="system parameter never set", returns="107021"):
+    """A system parameter was read that was never set.
+
+    From: the reference (ACL_ERROR_RT_SYSPARAMOPT_NOT_SET).
     """

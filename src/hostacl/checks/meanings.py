@@ -20,7 +20,7 @@ MEANINGS: Mapping[int, str] = {
     100021: "The inputs are not those the operator was built for.",
     100022: "The outputs are not those the operator was built for, or too small for the true shape.",
     100023: "The attributes are not those the operator was built for.",
-    100024: "No model fits the call: operator type, descriptors and attributes must all agree with one that was compiled or loaded.",
+    100024: "No model fits: operator type, descriptors and attributes must agree with one that was compiled or loaded.",
     100028: "No compile function is registered for the operator.",
     100029: "The kernel is not known.",
     100030: "A compile function is already registered for the operator.",

@@ -88,7 +88,8 @@ class CountAboveMax(Rule, code="HA210", title="count above the destination's siz
 
 
 class CopyKind(Rule, code="HA211", title="copy kind is not what the pointers are", returns="0", severity="portability"):
-    """The kind says host to device (or another), but the pointers are of other memory. Here the pointers decide; a card may fail.
+    """The kind says host to device (or another), but the pointers are of other memory. Here the pointers decide; a card may
+    fail.
 
     From: our choice; a frequent report.
     """
@@ -125,7 +126,8 @@ class AsyncHostToHost(
 
 
 class Pageable(Rule, code="HA216", title="asynchronous copy with pageable memory", returns="0", severity="portability"):
-    """The host end is memory that malloc_host did not give: before CANN 9.0 unpredictable, from 9.0 the call waits for the copy.
+    """The host end is memory that malloc_host did not give: before CANN 9.0 unpredictable, from 9.0 the call waits for the
+    copy.
 
     Right:  ptr, ret = acl.rt.malloc_host(size)
 
@@ -133,8 +135,9 @@ class Pageable(Rule, code="HA216", title="asynchronous copy with pageable memory
     """
 
 
-class FreedWhilePending(Rule, code="HA217", title="freed while a task is pending", returns="0", severity="undefined"):
-    """Memory is freed that a task not yet run still needs. Here it is kept until then; a card may read other data. Synchronize first.
+class FreedWhilePending(Rule, code="HA225", title="freed while a task is pending", returns="0", severity="undefined"):
+    """Memory is freed that a task not yet run still needs. Here it is kept until then; a card may read other data. Synchronize
+    first.
 
     From: reports of wrong results that came and went.
     """
@@ -162,14 +165,16 @@ class HostRegister(Rule, code="HA220", title="host memory cannot be registered",
 
 
 class LastBlock(Rule, code="HA221", title="access within the last 32 bytes", returns="0", severity="portability"):
-    """The access ends behind the size that was asked for, but within the block's last 32 bytes, which exist. Ask for what you use.
+    """The access ends behind the size that was asked for, but within the block's last 32 bytes, which exist. Ask for what you
+    use.
 
     From: the reference documents the rounding of aclrtMalloc.
     """
 
 
 class SourceChanged(Rule, code="HA222", title="source changed while a copy was pending", returns="0", severity="undefined"):
-    """The host data of an asynchronous copy were changed before it ran. Which bytes a card copies is a matter of luck. Synchronize first.
+    """The host data of an asynchronous copy were changed before it ran. Which bytes a card copies is a matter of luck.
+    Synchronize first.
 
     From: reports of tests that fail at random.
     """
@@ -188,4 +193,11 @@ class SharedBytes(Rule, code="HA230", title="write into a shared bytes object", 
     Right:  use a longer object, or a NumPy array with acl.util.numpy_to_ptr
 
     From: our choice.
+    """
+
+
+class MallocPolicy(Rule, code="HA223", title="allocation policy", returns="107018"):
+    """The policy is not an aclrtMemMallocPolicy: 0 huge pages first, 1 huge only, 2 normal only, 3 to 5 the same between devices.
+
+    From: the reference page of aclrtMalloc.
     """

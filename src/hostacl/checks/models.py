@@ -57,7 +57,8 @@ class UnreadableModel(Rule, code="HA605", title="model unreadable inside", retur
 
 
 class IncompleteModel(Rule, code="HA606", title="model lacks a field", returns="100016"):
-    """A field that every model has is missing: operator type, inputs, outputs or attributes. Make the file anew with `hostacl atc`.
+    """A field that every model has is missing: operator type, inputs, outputs or attributes. Make the file anew with `hostacl
+    atc`.
 
     From: ACL_ERROR_MODEL_MISSING_ATTR.
     """
@@ -109,7 +110,8 @@ class HandleCounts(
 
 
 class CompileFlag(Rule, code="HA612", title="compile flag or engine", returns="200001 or 100000"):
-    """Only ACL_COMPILE_SYS (0) compiles; engines are 0 (system), 1 and 2. Operators registered by a compile function are not compiled here.
+    """Only ACL_COMPILE_SYS (0) compiles; engines are 0 (system), 1 and 2. Operators registered by a compile function are not
+    compiled here.
 
     Wrong:  acl.op.compile(op_type, ins, outs, attr, 0, 1, None)
     Right:  acl.op.compile(op_type, ins, outs, attr, 0, 0, None)
@@ -119,7 +121,8 @@ class CompileFlag(Rule, code="HA612", title="compile flag or engine", returns="2
 
 
 class SingleOpJson(Rule, code="HA613", title="single-op JSON", returns="atc ends with 1"):
-    """The JSON is no single-op description; the text names the place, such as [0].input_desc[1].type, the value and what is allowed.
+    """The JSON is no single-op description; the text names the place, such as [0].input_desc[1].type, the value and what is
+    allowed.
 
     Right:  [{"op": "Add",
               "input_desc": [{"format": "ND", "shape": [8, 16], "type": "int32"}, {"format": "ND", "shape": [8, 16], "type":
@@ -155,7 +158,8 @@ class CompileOption(Rule, code="HA616", title="compile option", returns="500000 
 
 
 class QueueLength(Rule, code="HA617", title="model queue length", returns="100000 or 148048"):
-    """max_opqueue_num is not a number above 0. It says how many static and how many dynamic models are kept, as a string in acl.json.
+    """max_opqueue_num is not a number above 0. It says how many static and how many dynamic models are kept, as a string in
+    acl.json.
 
     Right:  {"max_opqueue_num": "10000"}
 

@@ -67,7 +67,8 @@ class AttributeKind(Rule, code="HA506", title="attribute of another kind", retur
 
 
 class AttributeUnknown(Rule, code="HA507", title="attribute unknown", returns="0", severity="portability"):
-    """No prototype of the operator has an attribute of this name. It is dropped when the model is built, but counts in the match.
+    """No prototype of the operator has an attribute of this name. It is dropped when the model is built, but counts in the
+    match.
 
     Look at the spelling: axis and axes, keep_dims and keepdims are different names.
 
@@ -131,7 +132,8 @@ class OutputDtype(Rule, code="HA512", title="output dtype", returns="500002"):
 
 
 class NumberOfTensors(Rule, code="HA513", title="number of tensors", returns="500002"):
-    """More or fewer inputs or outputs than the prototype takes. Tensors are bound by their place; trailing optional ones may be missing.
+    """More or fewer inputs or outputs than the prototype takes. Tensors are bound by their place; trailing optional ones may be
+    missing.
 
     Wrong:  Add with one input
     Right:  Add with two
@@ -141,7 +143,8 @@ class NumberOfTensors(Rule, code="HA513", title="number of tensors", returns="50
 
 
 class DeviceValue(Rule, code="HA514", title="value input in device memory", returns="0", severity="portability"):
-    """An axis, shape or similar lies in plain device memory. It is read when the operator runs, and the call may have to wait for it.
+    """An axis, shape or similar lies in plain device memory. It is read when the operator runs, and the call may have to wait
+    for it.
 
     Right:  acl.set_tensor_const(desc, ptr, size), or acl.set_tensor_place_ment(desc, 1) with host data
 
@@ -221,14 +224,16 @@ class CannotWriteBack(Rule, code="HA522", title="output size depends on data", r
 
 
 class OutputOverlaps(Rule, code="HA523", title="output overlaps an input", returns="0 or 500002", severity="undefined"):
-    """An output shares memory with an input where the operator does not work in place. The same buffer is fine for element-wise operators.
+    """An output shares memory with an input where the operator does not work in place. The same buffer is fine for element-wise
+    operators.
 
     From: our choice.
     """
 
 
 class NameMissing(Rule, code="HA524", title="name missing on a descriptor", returns="100000"):
-    """infer_shape of an operator with variadic tensors needs a name on every descriptor: the prototype's, variadic ones numbered from 0.
+    """infer_shape of an operator with variadic tensors needs a name on every descriptor: the prototype's, variadic ones
+    numbered from 0.
 
     Right:  acl.set_tensor_desc_name(desc, "x0")
 
@@ -244,7 +249,8 @@ class BadData(Rule, code="HA525", title="bad data", returns="507035 or 507018 at
 
 
 class OperatorFailed(Rule, code="HA526", title="operator failed inside", returns="507015 at synchronize"):
-    """An error inside an operator that no check foresaw: a fault of hostacl, not of your program. Please report it with the text.
+    """An error inside an operator that no check foresaw: a fault of hostacl, not of your program. Please report it with the
+    text.
 
     From: our choice of code.
     """

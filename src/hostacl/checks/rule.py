@@ -42,6 +42,11 @@ class Rule:
         """The page, without its indentation."""
         return inspect.getdoc(cls) or ""
 
+    @classmethod
+    def summary(cls) -> str:
+        """The page's first paragraph, in one line."""
+        return " ".join(cls.page().partition("\n\n")[0].split())
+
 
 def rules() -> dict[str, type[Rule]]:
     """Every rule by its code, sorted."""

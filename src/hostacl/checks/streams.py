@@ -158,3 +158,38 @@ class HostDataPending(Rule, code="HA330", title="memory used while a task on it 
 
     From: the reference page of aclrtMemcpy; a frequent report.
     """
+
+
+class TooManyStreams(Rule, code="HA316", title="too many streams", returns="207008"):
+    """As many streams are alive as there can be. Destroy those that are done; a stream can be used again and again.
+
+    From: the reference (ACL_ERROR_RT_NO_STREAM_RESOURCE).
+    """
+
+
+class Aborted(Rule, code="HA317", title="task aborted", returns="107022"):
+    """The task was queued when its stream or device was told to abort; it did not run.
+
+    From: the reference (ACL_ERROR_RT_DEVICE_TASK_ABORT).
+    """
+
+
+class FailureMode(Rule, code="HA318", title="failure mode", returns="107000"):
+    """A stream's failure mode is 0 (go on) or 1 (stop), and can be set once for a stream.
+
+    From: the reference page of aclrtSetStreamFailureMode.
+    """
+
+
+class EventFlags(Rule, code="HA319", title="event flags", returns="107000"):
+    """The flags of an event are 1 (sync), 2 (stream progress), 8 (time line), or some of them together.
+
+    From: the reference page of aclrtCreateEventWithFlag.
+    """
+
+
+class ExceptionInfo(Rule, code="HA326", title="exception info not live", returns="100000"):
+    """The info is only there while the exception callback runs that was given it.
+
+    From: the reference page of aclrtSetExceptionInfoCallback.
+    """

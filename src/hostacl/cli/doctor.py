@@ -42,9 +42,11 @@ raise SystemExit(y.tolist() != [0, 2, 4, 6] or any(ret))
 @click.command()
 def doctor() -> None:
     """Says what is installed, what would load and why, and what a run of Add gives."""
-    console = Console(soft_wrap=True, highlight=False)
+    console = Console(highlight=False)
     for title, section in SECTIONS.items():
         table = Table(title=title, title_justify="left", title_style="bold", show_header=False, box=None, padding=(0, 2, 0, 0))
+        table.add_column(no_wrap=True)
+        table.add_column(overflow="fold")
         for name, value in section():
             table.add_row(name, escape(value), style="red" if value.startswith(PROBLEM) else None)
         console.print(table)
@@ -89,7 +91,7 @@ def search_python(environ: Mapping[str, str]) -> list[str]:
     """The folders that this interpreter would look for modules in, in order."""
     program = "import sys; print('\\n'.join(sys.path))"
     found = subprocess.run(
-        [sys.executable, "-c", program], env=dict(environ), cwd="/", capture_output=True, text=True, check=True
+        [sys.executable, "-c", program], env=dict(environ), capture_output=True, text=True, check=True
     )
     return found.stdout.splitlines()
 
@@ -97,7 +99,7 @@ def search_python(environ: Mapping[str, str]) -> list[str]:
 def _first(name: str, folders: list[str]) -> str:
     found = [folder for folder in folders if folder and Path(folder, name).exists()]
     if not found:
-        return f"not found in {os.pathsep.join(filter(None, folders)) or 'an empty search path'}"
+        return f"not found in {len(list(filter(None, folders)))} folders searched"
     ours = Path(found[0]).resolve() in {TOOLKIT.parent.parent, TOOLKIT / "lib64"}
     behind = f"; behind it: {', '.join(found[1:])}" if found[1:] else ""
     return f"{'hostacl' if ours else 'NOT hostacl'}, {found[0]}, the first of {len(folders)} folders searched{behind}"

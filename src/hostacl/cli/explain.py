@@ -28,7 +28,7 @@ def page(code: str) -> str | None:
     known = rules()
     if code.upper() in known:
         return _rule_page(known[code.upper()])
-    numbers = {name: number for name, number in names().items() if code.upper() in {name, f"ACL_{name}"}}
+    numbers = {name: number for name, number in names().items() if name in {code.upper(), f"ACL_{code.upper()}"}}
     if code.isdecimal():
         numbers = {name: number for name, number in names().items() if number == int(code)}
     return "\n\n".join(_code_page(name, number, known) for name, number in numbers.items()) or None
@@ -53,7 +53,7 @@ def _raised_by(number: int, known: Mapping[str, type[Rule]]) -> Iterator[str]:
     if given:
         yield "Returned when:"
     for rule in given:
-        yield f"  {rule.code} {rule.title}: {rule.page().partition(chr(10))[0]}"
+        yield f"  {rule.code} {rule.title}: {rule.summary()}"
     if number:
         yield "acl.get_recent_err_msg() says what was wrong in the call that returned it."
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -36,6 +37,6 @@ def prefixed(first: Path, existing: str) -> str:
 
 
 def environment(base: Mapping[str, str]) -> dict[str, str]:
-    """An environment in which ``import acl``, ``-lascendcl`` programs and ``atc`` are hostacl's."""
+    """An environment in which ``import acl``, ``-lascendcl`` programs and ``atc`` are hostacl's, by this very Python."""
     lists = {name: prefixed(first, base.get(name, "")) for name, first in LISTS.items()}
-    return {**base, **lists, **{name: str(root) for name, root in ROOTS.items()}}
+    return {"HOSTACL_PYTHON": sys.executable, **base, **lists, **{name: str(root) for name, root in ROOTS.items()}}
