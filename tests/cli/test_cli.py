@@ -119,7 +119,7 @@ def test_atc_is_on_the_path_of_a_program(tmp_path: Path) -> None:
     ("content", "said"),
     [
         ([{**ADD, "op": "Addd"}], ("E40021: HA501", "operator 0", "Addd", "nearest", "Add")),
-        ([ADD, {**ADD, "input_desc": [X, {**X, "type": "float"}]}], ("E40021: HA503", "operator 1", "Add", "x2", "float32")),
+        ([ADD, {**ADD, "output_desc": [{**X, "type": "float"}]}], ("E40021: HA512", "operator 1", "Add", "y", "FLOAT")),
         (
             [{**ADD, "input_desc": [X, {**X, "type": "int33"}]}],
             ("E10001: HA613", '[0].input_desc[1].type = "int33"', "allowed: "),
@@ -144,8 +144,8 @@ def test_atc_options_in_every_spelling() -> None:
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
-    [(["--output=x"], "--singleop"), (["--singleop=x"], "--output"), (["--singleop=x", "--output="], "--output"), (["ops.json"], "'ops.json'"),
-     (["--model=net.pb", "--framework=3"], "networks")],
+    [(["--output=x"], "--singleop"), (["--singleop=x"], "--output"), (["--singleop=x", "--output="], "--output"),
+     (["ops.json"], "'ops.json'"), (["--model=net.pb", "--framework=3"], "networks")],
 )  # fmt: skip
 def test_atc_options_that_do_not_do(arguments: list[str], said: str) -> None:
     with pytest.raises(AclError, match=said):

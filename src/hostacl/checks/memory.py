@@ -197,7 +197,8 @@ class SharedBytes(Rule, code="HA230", title="write into a shared bytes object", 
 
 
 class MallocPolicy(Rule, code="HA223", title="allocation policy", returns="107018"):
-    """The policy is not an aclrtMemMallocPolicy: 0 huge pages first, 1 huge only, 2 normal only, 3 to 5 the same between devices.
+    """The policy is not an aclrtMemMallocPolicy: 0 huge pages first, 1 huge only, 2 normal only, 3 to 5 the same between
+    devices.
 
     From: the reference page of aclrtMalloc.
     """
