@@ -143,14 +143,17 @@ forward aclrtReleaseMemAddress
 forward aclrtReserveMemAddress
 forward aclrtResetDevice
 forward aclrtResetDeviceForce
+forward aclrtResetDeviceResLimit
 forward aclrtResetEvent
 forward aclrtResetOverflowStatus
+forward aclrtResetStreamResLimit
 forward aclrtSetCurrentContext
 forward aclrtSetDevice
 forward aclrtSetDeviceSatMode
 forward aclrtSetExceptionInfoCallback
 forward aclrtSetGroup
 forward aclrtSetOpExecuteTimeOut
+forward aclrtSetOpExecuteTimeOutV2
 forward aclrtSetOpWaitTimeout
 forward aclrtSetStreamConfigOpt
 forward aclrtSetStreamFailureMode
@@ -171,4 +174,6 @@ forward aclrtSynchronizeStreamWithTimeout
 forward aclrtUnSubscribeHostFunc
 forward aclrtUnSubscribeReport
 forward aclrtUnmapMem
+forward aclrtUnuseStreamResInCurrentThread
+forward aclrtUseStreamResInCurrentThread
 forward aclsysGetVersionStr

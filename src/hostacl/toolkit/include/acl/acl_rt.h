@@ -420,10 +420,14 @@ HOSTACL_API aclError aclrtResetDevice(int32_t deviceId);
 /* Frees what the device owns, whoever else has set it. */
 HOSTACL_API aclError aclrtResetDeviceForce(int32_t deviceId);
 
+HOSTACL_API aclError aclrtResetDeviceResLimit(int32_t);
+
 /* The event has not happened when the stream comes here. */
 HOSTACL_API aclError aclrtResetEvent(aclrtEvent event, aclrtStream stream);
 
 HOSTACL_API aclError aclrtResetOverflowStatus(aclrtStream stream);
+
+HOSTACL_API aclError aclrtResetStreamResLimit(aclrtStream);
 
 /* Makes a context current in this thread. */
 HOSTACL_API aclError aclrtSetCurrentContext(aclrtContext context);
@@ -440,6 +444,8 @@ HOSTACL_API aclError aclrtSetGroup(int32_t groupId);
 
 /* Seconds that an operator may run. */
 HOSTACL_API aclError aclrtSetOpExecuteTimeOut(uint32_t timeout);
+
+HOSTACL_API aclError aclrtSetOpExecuteTimeOutV2(uint64_t, uint64_t *);
 
 /* Seconds that a stream waits for an event. */
 HOSTACL_API aclError aclrtSetOpWaitTimeout(uint32_t timeout);
@@ -493,6 +499,10 @@ HOSTACL_API aclError aclrtUnSubscribeHostFunc(uint64_t hostFuncThreadId, aclrtSt
 HOSTACL_API aclError aclrtUnSubscribeReport(uint64_t threadId, aclrtStream stream);
 
 HOSTACL_API aclError aclrtUnmapMem(void *virPtr);
+
+HOSTACL_API aclError aclrtUnuseStreamResInCurrentThread(aclrtStream);
+
+HOSTACL_API aclError aclrtUseStreamResInCurrentThread(aclrtStream);
 
 HOSTACL_API aclError aclsysGetVersionStr(char *, char *);
 
