@@ -27,8 +27,8 @@ def overflow_of(soc: str) -> str:
 class Settings:
     """One consistent set of settings; each field is named after its variable (``HOSTACL_DTYPES`` …).
 
-    ``dtypes``: strict = what the prototypes list, permissive = whatever computes exactly. ``overflow`` follows the SoC unless it is given.
-    ``op_files`` are Python files that register operators of the user's own.
+    ``dtypes``: strict = what the prototypes list, permissive = whatever computes exactly.
+    ``overflow`` follows the SoC unless it is given. ``op_files`` are Python files that register operators of the user's own.
     """
 
     dtypes: str = "strict"

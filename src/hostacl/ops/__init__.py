@@ -1,4 +1,4 @@
-"""The operator library: what each operator takes, gives and computes. NumPy in, NumPy out; no handles, streams or return codes."""
+"""The operator library: what each operator takes, gives and computes. NumPy in, NumPy out, no handles or streams."""
 
 from __future__ import annotations
 

@@ -21,7 +21,9 @@ def without_dimension(call: Call) -> Shape:
     shape = call.shape("x")
     place = axis(call, call.scalar("dimension"), len(shape), "dimension")
     if shape and shape[place] == 0:
-        raise call.refuse("HA504", f"x = {dims.text(shape)} is empty along dimension {place}; there is nothing to find the position of.")
+        raise call.refuse(
+            "HA504", f"x = {dims.text(shape)} is empty along dimension {place}; there is nothing to find the position of."
+        )
     return drop_axes(shape, (place,), keep=False)
 
 

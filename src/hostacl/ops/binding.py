@@ -33,7 +33,9 @@ class Bound(NamedTuple):
         return f"{self.decl.name}{index}" if self.decl.kind == "dynamic" else self.decl.name
 
 
-def bind_tensors(op: str, side: str, decls: Sequence[TensorDecl], specs: Sequence[TensorSpec], length: int | None) -> dict[str, Bound]:
+def bind_tensors(
+    op: str, side: str, decls: Sequence[TensorDecl], specs: Sequence[TensorSpec], length: int | None
+) -> dict[str, Bound]:
     """Each declared tensor with its descriptors, by position. ``side`` is "input" or "output"; ``length`` the number that
     attribute N (or num_split) gives for a dynamic tensor, if any. Trailing outputs and optional inputs may be missing.
     """
@@ -54,7 +56,9 @@ def bind_tensors(op: str, side: str, decls: Sequence[TensorDecl], specs: Sequenc
 def _one_to_one(op: str, side: str, decls: Sequence[TensorDecl], specs: Sequence[TensorSpec]) -> dict[str, Bound]:
     if len(specs) > len(decls):
         raise _too_many(op, side, decls, specs)
-    return {decl.name: _bound(op, side, decl, specs, range(place, min(place + 1, len(specs)))) for place, decl in enumerate(decls)}
+    return {
+        decl.name: _bound(op, side, decl, specs, range(place, min(place + 1, len(specs)))) for place, decl in enumerate(decls)
+    }
 
 
 def _bound(op: str, side: str, decl: TensorDecl, specs: Sequence[TensorSpec], places: range) -> Bound:
@@ -73,7 +77,12 @@ def _too_many(op: str, side: str, decls: Sequence[TensorDecl], specs: Sequence[T
 
 
 def _counts(
-    op: str, side: str, decls: Sequence[TensorDecl], dynamic: Sequence[TensorDecl], specs: Sequence[TensorSpec], length: int | None
+    op: str,
+    side: str,
+    decls: Sequence[TensorDecl],
+    dynamic: Sequence[TensorDecl],
+    specs: Sequence[TensorSpec],
+    length: int | None,
 ) -> dict[str, int]:
     """How many tensors each dynamic one has: by descriptor names, by attribute, or by what the others leave."""
     named = {decl.name: sum(_belongs(spec, decl.name) for spec in specs) for decl in dynamic}
@@ -87,11 +96,20 @@ def _counts(
         if total >= len(dynamic) and total % len(dynamic) == 0:
             return {decl.name: total // len(dynamic) for decl in dynamic}
     names = ", ".join(decl.name for decl in dynamic)
-    raise Refused("HA513", f"{op}: {len(specs)} {side}s do not divide among {names}. Name the descriptors: {dynamic[0].name}0, {dynamic[0].name}1 …")
+    raise Refused(
+        "HA513",
+        f"{op}: {len(specs)} {side}s do not divide among {names}. Name the descriptors {dynamic[0].name}0, {dynamic[0].name}1 …",
+    )
 
 
 def _single_count(
-    op: str, side: str, decl: TensorDecl, decls: Sequence[TensorDecl], specs: Sequence[TensorSpec], length: int | None, surplus: int
+    op: str,
+    side: str,
+    decl: TensorDecl,
+    decls: Sequence[TensorDecl],
+    specs: Sequence[TensorSpec],
+    length: int | None,
+    surplus: int,
 ) -> int:
     """The number of tensors of the only dynamic one; a given N must leave room for the others."""
     optional = sum(other.kind == "optional" for other in decls)
@@ -121,23 +139,30 @@ class Attrs(NamedTuple):
 
 
 def bind_attrs(op: str, decls: Mapping[str, AttrDecl], given: Mapping[str, Attr]) -> Attrs:
-    """Values for all declared attributes. An unknown one is dropped and reported; a wrong kind or a missing required one is refused."""
+    """Values of all declared attributes. An unknown one is dropped and reported; a wrong kind or a missing one is refused."""
     values = {name: _value(op, decl, given.get(name)) for name, decl in decls.items()}
     unknown = [name for name in given if name not in decls]
     known = ", ".join(decls) or "none"
-    reports = [("HA507", f"{op}: attribute {name} is not in the prototype and was dropped; it has: {known}.") for name in unknown]
+    reports = [
+        ("HA507", f"{op}: attribute {name} is not in the prototype and was dropped; it has: {known}.") for name in unknown
+    ]
     return Attrs(values, frozenset(given) & frozenset(decls), tuple(reports))
 
 
 def _value(op: str, decl: AttrDecl, attr: Attr | None) -> Any:
     if attr is None:
         if decl.required:
-            raise Refused("HA505", f"{op}: attribute {decl.name} ({decl.kind}) is required and was not set. Set it with set_attr_{decl.kind}.")
+            raise Refused(
+                "HA505",
+                f"{op}: attribute {decl.name} ({decl.kind}) is required and was not set. Set it with set_attr_{decl.kind}.",
+            )
         return decl.default
     kind, value = attr
     if decl.kind != ANY_KIND and _one_kind(kind) != _one_kind(decl.kind):
         raise Refused(
-            "HA506", f"{op}: attribute {decl.name} was set as {kind} ({value!r}); the prototype has {decl.kind}. Set it with set_attr_{decl.kind}."
+            "HA506",
+            f"{op}: attribute {decl.name} was set as {kind} ({value!r}); the prototype has {decl.kind}. "
+            f"Set it with set_attr_{decl.kind}.",
         )
     return value
 

@@ -1,4 +1,4 @@
-"""A call: an operator with its tensors and attributes bound and checked; what shape rules ask and what gives the function to run."""
+"""A call: an operator with tensors and attributes bound and checked; what shape rules ask, and the function that runs it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Unknown(Exception):  # noqa: N818 - it says what it is
 
 
 class Inferred(NamedTuple):
-    """What is known of an output: shape None when the rank is unknown, -1 for an unknown dim; a (min, max) for each dim, max -1 for no bound."""
+    """What is known of an output: shape None for an unknown rank, -1 for an unknown dim; (min, max) of each, max -1: no bound."""
 
     dtype: int
     format: int
@@ -40,7 +40,7 @@ class Inferred(NamedTuple):
 class Call:
     """An operator bound to tensors and attributes. Shape rules ask it by the prototype's names.
 
-    ``reports`` holds (rule, text) of what was dropped; ``inputs_sent`` is the number of the client's inputs, absent ones included.
+    ``reports`` holds (rule, text) of what was dropped; ``inputs_sent`` counts the client's inputs, absent ones included.
     """
 
     operator: Operator
@@ -102,7 +102,9 @@ class Call:
     def ints(self, name: str) -> tuple[int, ...]:
         """Integers that arrive as an attribute (D twins) or as a value input, scalar or list."""
         source = self.attrs[name] if name in self.attrs else self.value(name)
-        return tuple(int(one) for one in np.atleast_1d(source).ravel()) if not isinstance(source, list | tuple) else tuple(source)
+        return (
+            tuple(int(one) for one in np.atleast_1d(source).ravel()) if not isinstance(source, list | tuple) else tuple(source)
+        )
 
     def scalar(self, name: str) -> int:
         """One integer that arrives as an attribute or as a value input of one element."""
@@ -134,7 +136,11 @@ class Call:
     @cached_property
     def output_slots(self) -> tuple[tuple[str, int], ...]:
         """Output tensors in order, as (name, index within a dynamic output)."""
-        return tuple((name, index) for name, bound in self.outputs.items() for index in range(max(len(bound.specs), bound.decl.kind != "dynamic")))
+        return tuple(
+            (name, index)
+            for name, bound in self.outputs.items()
+            for index in range(max(len(bound.specs), bound.decl.kind != "dynamic"))
+        )
 
     @cached_property
     def shapes_out(self) -> tuple[Shape | None, ...]:
@@ -148,14 +154,14 @@ class Call:
 
     @property
     def value_inputs(self) -> tuple[tuple[str, int], ...]:
-        """(name, position) of the inputs whose values the shape rule needs and does not know; empty when the size depends on other data."""
+        """(name, position) of inputs whose values the shape rule lacks; empty when the size depends on other data."""
         if self.exact:
             return ()
         names = [name for name in self.operator.value_inputs if self.has(name) and name not in self.values]
         return tuple((name, self.inputs[name].positions[0]) for name in names)
 
     def infer(self) -> tuple[Inferred, ...]:
-        """Dtype, format and shape of each output, in the order of the client's outputs (of the prototype's, when none were given)."""
+        """Dtype, format and shape of each output, in the client's order (the prototype's, when none were given)."""
         codes = self.operator.output_dtypes(self)
         return tuple(
             _inferred(codes[place], self.output_format(name, index, shape), shape)

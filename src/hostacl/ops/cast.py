@@ -32,7 +32,7 @@ def direct_cast(call: Call) -> Any:
         return _kernels.copy
     if source in WHOLE and target in WHOLE:
         return copy_wrapped
-    native = source in dtypes.FLOATS and target in dtypes.FLOATS | WHOLE or source in WHOLE and target in dtypes.FLOATS
+    native = dtypes.FLOATS & {source, target} and {source, target} <= dtypes.FLOATS | WHOLE
     return _kernels.convert if native and not (settings().saturate and target in dtypes.HALVES) else None
 
 

@@ -33,12 +33,20 @@ def check_dtypes(call: Call) -> None:
 def _check_dtype(call: Call, bound: Bound, index: int, spec: TensorSpec) -> None:
     decl, code = bound.decl, spec.dtype
     if len(spec.shape) > MAX_RANK:
-        raise call.refuse("HA516", f"{bound.label(index)} = {described(spec)} has {len(spec.shape)} dims; allowed: up to {MAX_RANK}.")
+        raise call.refuse(
+            "HA516", f"{bound.label(index)} = {described(spec)} has {len(spec.shape)} dims; allowed: up to {MAX_RANK}."
+        )
     if not dtypes.has_arrays(code):
-        raise call.refuse("HA502", f"{bound.label(index)} = {described(spec)}: {dtypes.ge_name(code)} cannot be computed here; allowed: {_names(decl.dtypes)}.")
+        raise call.refuse(
+            "HA502",
+            f"{bound.label(index)} = {described(spec)}: {dtypes.ge_name(code)} cannot be computed here; "
+            f"allowed: {_names(decl.dtypes)}.",
+        )
     extended = settings().permissive and code in dtypes.PLAIN
     if decl.dtypes and code not in decl.allowed and not extended:
-        raise call.refuse("HA502", f"{bound.label(index)} = {described(spec)}; allowed: {_names(decl.dtypes)}. Cast it first{_hint(code)}.")
+        raise call.refuse(
+            "HA502", f"{bound.label(index)} = {described(spec)}; allowed: {_names(decl.dtypes)}. Cast it first{_hint(code)}."
+        )
 
 
 def _hint(code: int) -> str:
@@ -75,8 +83,9 @@ def _check_same(call: Call, one: tuple[str, TensorSpec], label: str, spec: Tenso
     if other.dtype == spec.dtype:
         return
     raise call.refuse(
-        rule, f"{label} = {described(spec)}, {name} = {described(other)}: {name} {dtypes.ge_name(other.dtype)}, {label} {dtypes.ge_name(spec.dtype)} "
-        f"differ; they must have one dtype. Cast one of them first."
+        rule,
+        f"{label} = {described(spec)}, {name} = {described(other)}: "
+        f"{name} {dtypes.ge_name(other.dtype)}, {label} {dtypes.ge_name(spec.dtype)} differ; they must have one dtype. Cast one of them first.",
     )
 
 
@@ -85,12 +94,16 @@ def _check_output(call: Call, name: str, bound: Bound) -> None:
     spec, operator = bound.specs[0], call.operator
     choices = operator.dtype_choices(call, name)
     if choices is not None and spec.dtype not in choices:
-        raise call.refuse("HA512", f"{name} = {described(spec)}; the operator gives {_names(choices)} for these inputs. Describe the output so.")
+        raise call.refuse(
+            "HA512",
+            f"{name} = {described(spec)}; the operator gives {_names(choices)} for these inputs. Describe the output so.",
+        )
     attr = operator.dtype_attr(name)
     if attr is not None and attr in call.given and call.attrs[attr] != spec.dtype and call.op_type != "Cast":
         raise call.refuse(
-            "HA527", f"{name} = {described(spec)}, but attribute {attr} = {call.attrs[attr]} ({dtypes.ge_name(call.attrs[attr])}); "
-            f"they must agree. Leave the attribute out or describe {name} so."
+            "HA527",
+            f"{name} = {described(spec)}, but attribute {attr} = {call.attrs[attr]} ({dtypes.ge_name(call.attrs[attr])}); "
+            f"they must agree. Leave the attribute out or describe {name} so.",
         )
 
 
@@ -106,7 +119,9 @@ def check_shape(call: Call, label: str, spec: TensorSpec, shape: Shape) -> None:
     """One described output against its inferred shape."""
     if spec.shape[:1] == (-2,) or fits(spec.shape, shape):
         return
-    raise call.refuse("HA511", f"{label} is described as {dims.text(spec.shape)}; the operator gives {dims.text(shape)}. Describe it so.")
+    raise call.refuse(
+        "HA511", f"{label} is described as {dims.text(spec.shape)}; the operator gives {dims.text(shape)}. Describe it so."
+    )
 
 
 def fits(described_shape: tuple[int, ...], shape: Shape) -> bool:
@@ -123,4 +138,3 @@ def _dim_fits(given: int, dim: Dim) -> bool:
     if given < 0:
         return True
     return given >= dim.low if isinstance(dim, dims.Between) else given == dim
-

@@ -32,7 +32,10 @@ def selected(call: Call) -> Shape:
         raise call.refuse("HA504", f"x1 = {dims.text(one)}, x2 = {dims.text(other)} must have one shape. SelectV2 broadcasts.")
     told = f"x1 = {dims.text(one)}, x2 = {dims.text(other)} must have one shape. SelectV2 broadcasts."
     shape = tuple(equal_dims(call, a, b, told) for a, b in zip(one, other, strict=True))
-    told = f"condition = {dims.text(condition)} for x1 = {dims.text(one)}; allowed: that shape, a vector as long as dim 0, or one element."
+    told = (
+        f"condition = {dims.text(condition)} for x1 = {dims.text(one)}; "
+        f"allowed: that shape, a vector as long as dim 0, or one element."
+    )
     if len(condition) == len(shape) and len(shape) != 1:
         if dims.known(*condition) and dims.count(condition) == 1:
             return shape

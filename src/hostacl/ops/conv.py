@@ -122,7 +122,10 @@ def check_channel_bias(call: Call, filters: Dim) -> None:
     if call.has("bias"):
         size = dims.count(call.shape("bias"))
         if dims.known(size, filters) and size != filters:
-            raise call.refuse("HA504", f"bias = {dims.text(call.shape('bias'))}; allowed: one element for each of the {filters} output channels.")
+            raise call.refuse(
+                "HA504",
+                f"bias = {dims.text(call.shape('bias'))}; allowed: one element for each of the {filters} output channels.",
+            )
 
 
 def conv2d_dtype(call: Call) -> tuple[int, ...]:
@@ -133,12 +136,23 @@ def conv2d_dtype(call: Call) -> tuple[int, ...]:
     return (dtypes.INT32,) if code == dtypes.INT8 else (code,)
 
 
-@kernel("Conv2D", shape=conv2d_shape, dtype={"y": conv2d_dtype}, mixed=("bias", "y"), attrs={"groups": None, "data_format": None})
+@kernel(
+    "Conv2D", shape=conv2d_shape, dtype={"y": conv2d_dtype}, mixed=("bias", "y"), attrs={"groups": None, "data_format": None}
+)
 def conv2d(
-    x: Array, filter: Array, bias: Array | None, offset_w: Array | None,  # noqa: A002 - the prototype's name
-    strides: Sequence[int], pads: Sequence[int], dilations: Sequence[int], groups: int | None, data_format: str | None, offset_x: int,
-    formats: dict[str, int], out: tuple[Out, ...],
-) -> Array:  # fmt: skip
+    x: Array,
+    filter: Array,
+    bias: Array | None,
+    offset_w: Array | None,
+    strides: Sequence[int],
+    pads: Sequence[int],
+    dilations: Sequence[int],
+    groups: int | None,
+    data_format: str | None,
+    offset_x: int,
+    formats: dict[str, int],
+    out: tuple[Out, ...],
+) -> Array:
     """The 2-D cross-correlation in groups. Quantised values lose their offsets first; padding is the value that means 0."""
     data = data_axes(formats["x"], data_format)
     order = data_format if data_format in ("NCHW", "NHWC") else data
@@ -147,7 +161,9 @@ def conv2d(
     weight = np.transpose(filter, [letters.index(letter) for letter in "NCHW"])
     if offset_w is not None:
         weight = shifted(weight, offset_w.astype(np.int32).reshape(-1, 1, 1, 1))
-    y = correlate(images, weight, window_of(strides, dilations, pads, order), groups or images.shape[1] // max(weight.shape[1], 1))
+    y = correlate(
+        images, weight, window_of(strides, dilations, pads, order), groups or images.shape[1] // max(weight.shape[1], 1)
+    )
     if bias is not None:
         y = y + bias.reshape(-1, 1, 1)
     return y.transpose(["NCHW".index(letter) for letter in axes_or(out[0].format, data)])

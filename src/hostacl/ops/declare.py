@@ -26,7 +26,8 @@ NATIVE_FROM = 65536
 EXACT: dict[Any, Any] = {
     np.add: _kernels.add, np.subtract: _kernels.subtract, np.multiply: _kernels.multiply, np.true_divide: _kernels.divide,
     np.maximum: _kernels.maximum, np.minimum: _kernels.minimum, np.equal: _kernels.equal, np.not_equal: _kernels.not_equal,
-    np.less: _kernels.less, np.less_equal: _kernels.less_equal, np.greater: _kernels.greater, np.greater_equal: _kernels.greater_equal,
+    np.less: _kernels.less, np.less_equal: _kernels.less_equal,
+    np.greater: _kernels.greater, np.greater_equal: _kernels.greater_equal,
     np.absolute: _kernels.absolute, np.negative: _kernels.negative, np.sqrt: _kernels.sqrt, np.square: _kernels.square,
     np.reciprocal: _kernels.reciprocal,
 }  # fmt: skip
@@ -36,7 +37,7 @@ EXACT: dict[Any, Any] = {
 def unary(op_type: str, function: Elementwise, **options: Any) -> Operator:
     """An element-wise operator with one input: ``unary("Floor", np.floor)``. Half types go through native loops or a table."""
     known = prototype(op_type)
-    assert known is not None, op_type  # noqa: S101 - an author's mistake
+    assert known is not None, op_type
     source = known.inputs[0].name
 
     def run(x: Array) -> Any:
@@ -67,7 +68,7 @@ def binary(op_type: str, function: Elementwise, promote: bool = False, **options
     ``promote``: inputs of two types are taken, and the output has the type that both promote to.
     """
     known = prototype(op_type)
-    assert known is not None, op_type  # noqa: S101 - an author's mistake
+    assert known is not None, op_type
     one, other, out = known.inputs[0].name, known.inputs[1].name, known.outputs[0].name
 
     def run(x1: Array, x2: Array) -> Any:
@@ -100,6 +101,7 @@ comparison = binary
 
 def promoted(one: str, other: str) -> Callable[[Call], int]:
     """The dtype rule of mixed inputs."""
+
     def rule(call: Call) -> int:
         code = dtypes.promote(call.dtype(one), call.dtype(other))
         if code is None:
@@ -113,7 +115,7 @@ def promoted(one: str, other: str) -> Callable[[Call], int]:
 def registered(op_type: str) -> Operator:
     """The operator just declared."""
     operator = find(op_type)
-    assert operator is not None  # noqa: S101 - it was registered a line ago
+    assert operator is not None
     return operator
 
 
@@ -125,7 +127,12 @@ def codes(call: Call) -> tuple[int, ...]:
 def same_type(call: Call, function: Elementwise, inputs: tuple[int, ...], out_code: int) -> Elementwise | None:
     """The ufunc, or the native loop for large float tensors, when it maps these types to just the output's."""
     kinds = {dtypes.numpy_dtype(code) for code in inputs}
-    if not isinstance(function, np.ufunc) or len(kinds) != 1 or dtypes.COMPLEX32 in inputs or not dtypes.PLAIN.issuperset(inputs):
+    if (
+        not isinstance(function, np.ufunc)
+        or len(kinds) != 1
+        or dtypes.COMPLEX32 in inputs
+        or not dtypes.PLAIN.issuperset(inputs)
+    ):
         return None
     dtype = kinds.pop()
     if function(*(np.ones(1, dtype) for _ in inputs)).dtype != dtypes.numpy_dtype(out_code):

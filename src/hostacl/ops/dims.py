@@ -14,7 +14,7 @@ NO_BOUND = -1
 class Between:
     """A dim known only to lie between two bounds; ``high`` None means that there is no upper one.
 
-    The arithmetic that shape rules need is monotone, so it works on the bounds. ``==`` compares bounds: ask ``known(dim)`` first.
+    What shape rules compute is monotone, so it works on the bounds. ``==`` compares bounds: ask ``known(dim)`` first.
     """
 
     low: int = 0

@@ -18,7 +18,7 @@ from hostacl.tensors import dtypes
 
 Array = NDArray[Any]
 
-BOOL_TOO = {name: (dtypes.BOOL,) for name in ("x1", "x2", "y")}
+BOOL_TOO = dict.fromkeys(("x1", "x2", "y"), (dtypes.BOOL,))
 """Clients send bool to Add (logical or) and Mul (logical and)."""
 
 binary("Add", np.add, promote=True, dtypes=BOOL_TOO)
@@ -49,6 +49,7 @@ def truncated_divide(x1: Array, x2: Array) -> Array:
 
 def division(integer: Callable[[Array, Array], Array]) -> Callable[[Array, Array], Array]:
     """True division for floats and complex numbers, the given one for integers, float32 for bool."""
+
     def divide(x1: Array, x2: Array) -> Array:
         kind = np.result_type(x1, x2).kind
         if kind == "b":
@@ -70,12 +71,16 @@ def quotient_dtype(call: Call) -> int:
 
 binary("Div", division(floor_divide), direct=direct_division)
 binary(
-    "RealDiv", division(truncated_divide), direct=direct_division, dtype={"y": quotient_dtype}, dtypes={name: (dtypes.BOOL,) for name in ("x1", "x2")}
+    "RealDiv",
+    division(truncated_divide),
+    direct=direct_division,
+    dtype={"y": quotient_dtype},
+    dtypes=dict.fromkeys(("x1", "x2"), (dtypes.BOOL,)),
 )
 
 
 def power(x1: Array, x2: Array) -> Array:
-    """x1 to the x2. Integers stay integers: a negative exponent gives what is left of the fraction, 1 or -1 for those bases, else 0."""
+    """x1 to the x2. Integers stay integers: a negative exponent gives 1 or -1 for those bases, else 0."""
     if np.result_type(x1, x2).kind not in "iu" or not np.any(x2 < 0):
         result: Array = np.power(x1, x2)
         return result
@@ -99,6 +104,7 @@ def affine(x: Array, scale: float, shift: float) -> Array:
 
 def direct_plain(function: Any, native: Any = None) -> Callable[[Call], Any]:
     """The function itself where base, scale and shift have their defaults."""
+
     def direct(call: Call) -> Any:
         if (call.attr("base"), call.attr("scale"), call.attr("shift")) != (-1, 1, 0):
             return None
@@ -130,5 +136,3 @@ def log(x: Array, base: float, scale: float, shift: float) -> Array:
     wide = x.astype(np.float64) if x.dtype.kind in "iub" else x
     natural = np.log(affine(wide, scale, shift))
     return natural if base == -1 else natural / wide.dtype.type(np.log(base))
-
-

@@ -19,12 +19,14 @@ Array = NDArray[Any]
 
 
 def checked_indices(op: str, indices: Array, size: int, name: str = "indices") -> Array:
-    """Indices counted from the front (negative ones from the end); Failed names the first that is out of range, before anything is written."""
+    """Indices counted from the front, negative ones from the end; Failed names the first one out of range."""
     wrong = (indices < -size) | (indices >= size)
     if wrong.any():
         place = tuple(int(one) for one in np.argwhere(wrong)[0])
         value = int(indices[place])
-        raise Failed("HA510", f"{op}: {name}{list(place)} = {value}; allowed: {-size} to {size - 1}, for that axis has {size} elements.")
+        raise Failed(
+            "HA510", f"{op}: {name}{list(place)} = {value}; allowed: {-size} to {size - 1}, for that axis has {size} elements."
+        )
     return np.where(indices < 0, indices + size, indices)
 
 

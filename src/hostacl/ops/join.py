@@ -23,7 +23,9 @@ def joined(call: Call) -> Shape:
     first = shapes[0]
     for number, shape in enumerate(shapes):
         if len(shape) != len(first) or not shape:
-            raise call.refuse("HA516", f"x{number} = {dims.text(shape)}, x0 = {dims.text(first)}: all need one rank, 1 or more.")
+            raise call.refuse(
+                "HA516", f"x{number} = {dims.text(shape)}, x0 = {dims.text(first)}: all need one rank, 1 or more."
+            )
     if "concat_dim" not in call.attrs and not call.known("concat_dim"):
         return unknown_join(shapes)
     place = checked_axis(call, call.scalar("concat_dim"), len(first), "concat_dim")
@@ -34,7 +36,7 @@ def _joined_dim(call: Call, shapes: list[Shape], at: int, along: bool) -> Dim:
     """One dim of the joined shape: the sum along the axis, else the one that all have."""
     size = shapes[0][at]
     for number, shape in enumerate(shapes[1:], 1):
-        told = f"x{number} = {dims.text(shape)}, x0 = {dims.text(shapes[0])} differ in dim {at}, which is not the axis they are joined along."
+        told = f"x{number} = {dims.text(shape)}, x0 = {dims.text(shapes[0])} differ in dim {at}, not the axis of joining."
         size = size + shape[at] if along else equal_dims(call, size, shape[at], told)
     return size
 
@@ -44,7 +46,9 @@ def unknown_join(shapes: list[Shape]) -> Shape:
     totals = []
     for column in zip(*shapes, strict=True):
         highs = [dims.bounds(dim)[1] for dim in column]
-        totals.append(Between(dims.bounds(column[0])[0], None if None in highs else sum(one for one in highs if one is not None)))
+        totals.append(
+            Between(dims.bounds(column[0])[0], None if None in highs else sum(one for one in highs if one is not None))
+        )
     return tuple(totals)
 
 

@@ -61,7 +61,7 @@ def _oriented(x: Array, transpose: bool) -> Array:
 
 
 def product_shape(call: Call, one: str, other: str, flip1: bool, flip2: bool) -> Shape:
-    """The shape of a (batched) product, each operand's last two dims swapped first where asked; refuses inner dims that differ."""
+    """The shape of a (batched) product, last two dims swapped first where asked; refuses inner dims that differ."""
     shapes = []
     for name, flip in ((one, flip1), (other, flip2)):
         shape = rank_is(call, name, *range(2, 9))
@@ -88,7 +88,12 @@ def check_bias(call: Call, columns: dims.Dim) -> None:
     """A bias has one element a column."""
     if call.has("bias"):
         size = dims.count(call.shape("bias"))
-        equal_dims(call, size, columns, f"bias = {dims.text(call.shape('bias'))}; allowed: one element for each of the {columns} columns.")
+        equal_dims(
+            call,
+            size,
+            columns,
+            f"bias = {dims.text(call.shape('bias'))}; allowed: one element for each of the {columns} columns.",
+        )
 
 
 def direct_product(call: Call) -> Any:

@@ -1,4 +1,4 @@
-"""An operator: its prototype, shape rule, dtype rules and kernel; binding a call checks all that can be known before it runs."""
+"""An operator: prototype, shape rule, dtype rules and kernel; binding a call checks all that can be known before it runs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from hostacl.tensors import dtypes
 from hostacl.tensors.spec import TensorSpec
 
 ShapeRule: TypeAlias = Callable[[Call], Any]
-"""Gives the output's shape as a tuple; a list with one entry for each output (a list of shapes for a dynamic one) when there are several."""
+"""Gives the output's shape as a tuple; of several outputs a list with one entry each (a list of shapes for a dynamic one)."""
 
 DtypeRule: TypeAlias = "Callable[[Call], int | tuple[int, ...]]"
 """Gives the dtype an output has, or all that the client may choose from, the default first."""
@@ -49,17 +49,19 @@ class Operator:
     direct: Callable[[Call], Callable[..., Any] | None] | None
 
     def bind(self, inputs: Sequence[TensorSpec], outputs: Sequence[TensorSpec], attrs: Mapping[str, Attr]) -> Call:
-        """A call with everything checked that can be known now; raises Refused. With no outputs at all it can still be inferred."""
+        """A call with all checked that can be known now; raises Refused. With no outputs at all it can still be inferred."""
         first: Refused | None = None
         for generation in self.prototype.generations:
             try:
                 return self._bind(generation, inputs, outputs, attrs)
             except Refused as refused:
                 first = first or refused
-        assert first is not None  # noqa: S101 - there is at least one generation
+        assert first is not None
         raise first
 
-    def _bind(self, generation: Generation, inputs: Sequence[TensorSpec], outputs: Sequence[TensorSpec], attrs: Mapping[str, Attr]) -> Call:
+    def _bind(
+        self, generation: Generation, inputs: Sequence[TensorSpec], outputs: Sequence[TensorSpec], attrs: Mapping[str, Attr]
+    ) -> Call:
         op = self.op_type
         bound_in = bind_tensors(op, "input", generation.inputs, inputs, _length(attrs, ("N",)))
         checked = bind_attrs(op, generation.attrs, attrs)
@@ -100,7 +102,9 @@ class Operator:
         if attr is not None and call.attrs.get(attr) in decl.allowed:
             return int(call.attrs[attr])
         given = [bound for bound in call.inputs.values() if bound.given]
-        sharing = [bound for bound in given if bound.decl.allowed == decl.allowed] + [bound for bound in given if bound.specs[0].dtype in decl.allowed]
+        sharing = [bound for bound in given if bound.decl.allowed == decl.allowed] + [
+            bound for bound in given if bound.specs[0].dtype in decl.allowed
+        ]
         return sharing[0].specs[0].dtype if sharing else next(iter(decl.dtypes), dtypes.FLOAT)
 
     def dtype_choices(self, call: Call, name: str) -> tuple[int, ...] | None:
@@ -141,7 +145,10 @@ def _const(op: str, bound: Bound) -> Any:
         return None
     size = dtypes.size_in_bytes(spec.dtype, int(np.prod(spec.shape, dtype=np.int64)))
     if len(spec.const) < size:
-        raise Refused("HA519", f"{op}: the const data of {bound.decl.name} has {len(spec.const)} bytes; its descriptor {dims.text(spec.shape)} takes {size}.")
+        raise Refused(
+            "HA519",
+            f"{op}: the const data of {bound.decl.name} has {len(spec.const)} bytes; {dims.text(spec.shape)} takes {size}.",
+        )
     array = np.frombuffer(spec.const[:size], dtypes.numpy_dtype(spec.dtype))
     return array if spec.dtype in dtypes.PACKED else array.reshape(spec.shape)
 
@@ -152,4 +159,3 @@ def _dynamic(call: Call, name: str, bound: Bound, shapes: Any) -> list[Shape | N
     if bound.specs and len(listed) != len(bound.specs):
         raise call.refuse("HA513", f"{len(bound.specs)} outputs {name} were described; the call gives {len(listed)}")
     return listed[: len(bound.specs)]
-

@@ -1,4 +1,4 @@
-"""Precision: half types are widened, computed with, and rounded once; what arrays of each dtype become for a kernel and back."""
+"""Precision: half types are widened, computed with, and rounded once; what arrays of each dtype are to a kernel, and back."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TABLE_FROM = 4096
 
 
 def widen(array: Array, code: int) -> Array:
-    """An array that NumPy computes with: halves as float32, complex32 as complex64, small floats as float32, packed integers as int8."""
+    """An array that NumPy computes with: halves and small floats as float32, complex32 as complex64."""
     if code in dtypes.HALVES:
         wide = np.empty(array.shape, np.float32)
         _kernels.convert(array, wide)
@@ -42,10 +42,10 @@ def compute_dtype(code: int) -> np.dtype[Any]:
 
 
 def store(value: Array, out: Array, code: int, saturate: bool) -> None:
-    """Writes a kernel's result into an output of a dtype, rounded once to nearest even. Shapes broadcast; ``value`` may overlap ``out``.
+    """Writes a kernel's result into an output, rounded once to nearest even. Shapes broadcast; ``value`` may overlap ``out``.
 
     Float to integer goes toward zero, NaN gives 0, what is out of range the nearest bound; wide to narrow integer wraps;
-    complex to real keeps the real part; to bool is ``!= 0``. ``saturate``: a half that overflows gets the largest finite value, NaN 0.
+    complex to real keeps the real part; to bool is ``!= 0``. ``saturate``: an overflow is the largest finite half, NaN 0.
     """
     kind = value.dtype.kind
     if code == dtypes.COMPLEX32:
@@ -81,7 +81,7 @@ def _store_pairs(value: Array, out: Array, saturate: bool) -> None:
 
 
 def half_table(function: Callable[[Array], Any], code: int, out_code: int, saturate: bool) -> Array:
-    """``function`` of each of the 65,536 values of a half type, computed in float64 and rounded once; indexed by the value's bits."""
+    """``function`` of each of the 65,536 values of a half type, in float64 and rounded once; indexed by the value's bits."""
     every = np.arange(65536, dtype=np.uint16).view(dtypes.numpy_dtype(code))
     table = np.empty(65536, dtypes.numpy_dtype(out_code))
     with np.errstate(all="ignore"):
@@ -90,7 +90,7 @@ def half_table(function: Callable[[Array], Any], code: int, out_code: int, satur
 
 
 def half_unary(function: Callable[[Array], Any], code: int, out_code: int, saturate: bool) -> Callable[[Array, Array], None]:
-    """An element-wise function of one half tensor: directly in float64 when small, by table when large; both give the same bits."""
+    """An element-wise function of one half tensor: in float64 when small, by table when large; both give the same bits."""
     table: Array | None = None
 
     def run(x: Array, out: Array) -> None:

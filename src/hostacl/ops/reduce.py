@@ -18,7 +18,7 @@ Axes = tuple[int, ...]
 
 
 def axes_of(axes: Any, rank: int, noop: bool) -> Axes:
-    """The axes as numbers from 0, without checks: the shape rule made them. An empty list is none, or all when noop is false."""
+    """The axes as numbers from 0 (the shape rule checked them). An empty list is none, or all when noop is false."""
     listed = tuple(int(axis) for axis in np.asarray(axes, np.int64).ravel())
     if not listed and not noop:
         return tuple(range(rank))
@@ -26,7 +26,7 @@ def axes_of(axes: Any, rank: int, noop: bool) -> Axes:
 
 
 def reduction(*op_types: str, function: Callable[[Array, Axes, bool], Any], **options: Any) -> None:
-    """Reductions in one line: ``reduction("ReduceSum", "ReduceSumD", function=sum_over)``, with function(x, axes, keep_dims)."""
+    """Reductions in a line: ``reduction("ReduceSum", "ReduceSumD", function=sum_over)``, function(x, axes, keep_dims)."""
     options.setdefault("shape", reduced())
     options.setdefault("values", ("axes",))
 
@@ -35,7 +35,7 @@ def reduction(*op_types: str, function: Callable[[Array, Axes, bool], Any], **op
         return function(x, axes_of(axes, x.ndim, noop_with_empty_axes), keep_dims)
 
 
-def sum_over(x: Array, axes: Axes, keep: bool) -> Array:
+def sum_over(x: Array, axes: Axes, keep: bool) -> Any:
     """The sum. float32 is added in blocks or in float64, never one long float32 chain; integers wrap in their type."""
     if not axes:
         return x

@@ -36,7 +36,7 @@ def kernel(
 ) -> Callable[[Function], Function]:
     """Declares a function to be the meaning of these operators (a D twin shares it with its base).
 
-    Its parameters are the prototype's inputs and attributes (``lambda_`` for lambda). See docs/contributing.md for every option.
+    Its parameters are the prototype's inputs and attributes (``lambda_`` for lambda). docs/contributing.md has every option.
     """
 
     def declare(function: Function) -> Function:
@@ -44,9 +44,18 @@ def kernel(
             known = _prototype(op_type).with_attrs(attrs or {}).with_dtypes(dtypes or {})
             register(
                 Operator(
-                    op_type, known, function, _parameters(op_type, known, function, names or {}), shape, tuple(values), frozenset(mixed),
-                    dict(dtype or {}), dtype_attrs, bits, direct,
-                )  # fmt: skip
+                    op_type,
+                    known,
+                    function,
+                    _parameters(op_type, known, function, names or {}),
+                    shape,
+                    tuple(values),
+                    frozenset(mixed),
+                    dict(dtype or {}),
+                    dtype_attrs,
+                    bits,
+                    direct,
+                )
             )
         return function
 
@@ -54,15 +63,24 @@ def kernel(
 
 
 def twin(op_type: str, of: str, **names: str) -> Operator:
-    """An operator that is another one under other names: ``twin("FillD", of="Fill", dims="dims")`` names kernel parameter = prototype name."""
+    """An operator that is another one under other names: ``twin("A", of="B", x="input_x")``, parameter = prototype's name."""
     base = _operators[of]
     known = _prototype(op_type)
     parameters = _parameters(op_type, known, base.kernel, names)
     return register(
         Operator(
-            op_type, known, base.kernel, parameters, base.shape_rule, base.value_inputs, base.mixed, base.dtype_rules, base.dtype_attrs, base.bits,
+            op_type,
+            known,
+            base.kernel,
+            parameters,
+            base.shape_rule,
+            base.value_inputs,
+            base.mixed,
+            base.dtype_rules,
+            base.dtype_attrs,
+            base.bits,
             base.direct,
-        )  # fmt: skip
+        )
     )
 
 
@@ -91,12 +109,16 @@ def _prototype(op_type: str) -> Prototype:
     return known
 
 
-def _parameters(op_type: str, known: Prototype, function: Callable[..., Any], names: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+def _parameters(
+    op_type: str, known: Prototype, function: Callable[..., Any], names: Mapping[str, str]
+) -> tuple[tuple[str, str], ...]:
     """(parameter, prototype's name) of a kernel; a name the prototype does not have is an error of the author."""
     pairs = tuple((name, names.get(name, name.rstrip("_"))) for name in inspect.signature(function).parameters)
     wrong = [name for _, name in pairs if name not in known.takes and name not in SPECIAL]
     if wrong:
-        raise TypeError(f"{op_type}: kernel parameter {', '.join(wrong)} is not in the prototype; it has {', '.join(sorted(known.takes))}")
+        raise TypeError(
+            f"{op_type}: kernel parameter {', '.join(wrong)} is not in the prototype; it has {', '.join(sorted(known.takes))}"
+        )
     return pairs
 
 

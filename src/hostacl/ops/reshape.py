@@ -25,7 +25,9 @@ def permutation(call: Call, rank: int) -> tuple[int, ...]:
         if not -rank <= value < rank:
             raise call.refuse("HA509", f"perm[{place}] = {value}; allowed: 0 to {rank - 1}, for x has rank {rank}.")
     if len(values) != rank:
-        raise call.refuse("HA509", f"perm = {list(values)} has {len(values)} entries; x has rank {rank}: one entry for each axis.")
+        raise call.refuse(
+            "HA509", f"perm = {list(values)} has {len(values)} entries; x has rank {rank}: one entry for each axis."
+        )
     return axes(call, values, rank, "perm") if rank else ()
 
 
@@ -35,7 +37,9 @@ def transposed(call: Call) -> Shape:
     if "perm" not in call.attrs and not call.known("perm"):
         low = [dims.bounds(dim)[0] for dim in shape]
         high = [dims.bounds(dim)[1] for dim in shape]
-        any_dim = Between(min(low, default=0), None if None in high else max((size for size in high if size is not None), default=0))
+        any_dim = Between(
+            min(low, default=0), None if None in high else max((size for size in high if size is not None), default=0)
+        )
         return (any_dim,) * len(shape)
     return tuple(shape[place] for place in permutation(call, len(shape)))
 
@@ -63,7 +67,9 @@ def sliced(call: Call) -> Shape:
     offsets, wanted = call.ints("offsets"), call.ints("size")
     for name, listed in (("offsets", offsets), ("size", wanted)):
         if len(listed) != len(shape):
-            raise call.refuse("HA519", f"{name} = {list(listed)} has {len(listed)} entries; x has rank {len(shape)}: one entry for each axis.")
+            raise call.refuse(
+                "HA519", f"{name} = {list(listed)} has {len(listed)} entries; x has rank {len(shape)}: one entry for each axis."
+            )
     return tuple(_slice_size(call, place, *one) for place, one in enumerate(zip(shape, offsets, wanted, strict=True)))
 
 
@@ -72,7 +78,10 @@ def _slice_size(call: Call, place: int, dim: Dim, offset: int, size: int) -> Dim
     if offset < 0 or (high is not None and offset > high):
         raise call.refuse("HA519", f"offsets[{place}] = {offset}; allowed: 0 to {high}, the size of x along axis {place}.")
     if size < -1 or (high is not None and offset + size > high):
-        raise call.refuse("HA519", f"size[{place}] = {size} from offset {offset}; x has {high} along axis {place}. Allowed: -1 (to the end) or what fits.")
+        raise call.refuse(
+            "HA519",
+            f"size[{place}] = {size} from offset {offset}; x has {high} along axis {place}. Allowed: what fits, or -1: to the end.",
+        )
     return dim - offset if size == -1 else size
 
 
@@ -89,8 +98,14 @@ def broadcast_target(call: Call, x: Shape, target: Sequence[Dim]) -> Shape:
         raise call.refuse("HA504", f"shape = {dims.text(target)} has fewer dims than x = {dims.text(x)}.")
     lead = len(target) - len(x)
     for place, dim in enumerate(x):
-        if broadcast_dim(dim, target[lead + place]) is None or (dims.known(dim, target[lead + place]) and dim not in (1, target[lead + place])):
-            raise call.refuse("HA504", f"x = {dims.text(x)} does not broadcast to {dims.text(target)}: dim {lead + place} is {dim} against {target[lead + place]}.")
+        if broadcast_dim(dim, target[lead + place]) is None or (
+            dims.known(dim, target[lead + place]) and dim not in (1, target[lead + place])
+        ):
+            raise call.refuse(
+                "HA504",
+                f"x = {dims.text(x)} does not broadcast to {dims.text(target)}: "
+                f"dim {lead + place} is {dim} against {target[lead + place]}.",
+            )
     return tuple(target)
 
 
@@ -105,7 +120,9 @@ def broadcast_to_shape(call: Call) -> Shape:
     wanted = call.ints("shape")
     lead = len(wanted) - len(x)
     if any(size < (-1 if place >= lead else 0) for place, size in enumerate(wanted)):
-        raise call.refuse("HA519", f"shape = {list(wanted)}; allowed: 0 or more, or -1 to keep a dim that x = {dims.text(x)} has.")
+        raise call.refuse(
+            "HA519", f"shape = {list(wanted)}; allowed: 0 or more, or -1 to keep a dim that x = {dims.text(x)} has."
+        )
     kept = [x[place - lead] if size == -1 else size for place, size in enumerate(wanted)]
     return broadcast_target(call, x, kept)
 

@@ -34,14 +34,14 @@ class Out(NamedTuple):
 
 
 def function(call: Call) -> Callable[..., Shapes]:
-    """What runs the call: a function of NumPy or of _kernels itself where one does just this, else the kernel between loads and stores."""
+    """What runs the call: a function of NumPy or _kernels that does just this, else the kernel between loads and stores."""
     if call.operator.direct is not None and is_simple(call) and (fast := call.operator.direct(call)) is not None:
         return fast
     return _general(call)
 
 
 def is_simple(call: Call) -> bool:
-    """Whether the arrays can be handed on as they come: all there, plain layouts, whole bytes, the described shapes exactly the inferred ones."""
+    """Whether the arrays can be handed on as they come: all there, plain layouts, whole bytes, exactly the inferred shapes."""
     bounds = (*call.inputs.items(), *call.outputs.items())
     plain = all(_as_it_comes(spec, name in call.operator.value_inputs) for name, bound in bounds for spec in bound.specs)
     described = tuple(spec.shape for _, _, spec in each_output(call))
@@ -49,8 +49,10 @@ def is_simple(call: Call) -> bool:
 
 
 def _as_it_comes(spec: TensorSpec, value_input: bool) -> bool:
-    """Whether an array of this descriptor is the tensor itself. A const one may come without an array, which only value inputs can do without."""
-    return not spec.absent and (spec.const is None or value_input) and spec.dtype not in dtypes.PACKED and formats.is_plain(spec)
+    """Whether an array of this descriptor is the tensor itself. A const one may come without, which only value inputs allow."""
+    return (
+        not spec.absent and (spec.const is None or value_input) and spec.dtype not in dtypes.PACKED and formats.is_plain(spec)
+    )
 
 
 def _general(call: Call) -> Callable[..., Shapes]:
@@ -77,7 +79,10 @@ def _loader(call: Call, name: str, bits: bool, soc: str) -> Loader:
     """What fetches one kernel parameter from the arrays."""
     if name in call.inputs:
         bound = call.inputs[name]
-        each = [_tensor_loader(place, spec, bits, soc, call.values.get(name)) for place, spec in zip(bound.positions, bound.specs, strict=True)]
+        each = [
+            _tensor_loader(place, spec, bits, soc, call.values.get(name))
+            for place, spec in zip(bound.positions, bound.specs, strict=True)
+        ]
         if bound.decl.kind == "dynamic":
             return lambda arrays: [load(arrays) for load in each]
         return each[0] if each else lambda _: None
@@ -86,16 +91,18 @@ def _loader(call: Call, name: str, bits: bool, soc: str) -> Loader:
 
 
 def _constant(call: Call, name: str) -> Any:
-    """A parameter that no array gives: an attribute, the described outputs, the formats; None for what this generation lacks."""
+    """A parameter that no array gives: an attribute, the outputs, the formats; None for what this generation lacks."""
     if name == "out":
-        return tuple(Out(spec.dtype, precision.compute_dtype(spec.dtype), spec.shape, spec.format) for _, _, spec in each_output(call))
+        return tuple(
+            Out(spec.dtype, precision.compute_dtype(spec.dtype), spec.shape, spec.format) for _, _, spec in each_output(call)
+        )
     if name == "formats":
         return {key: bound.specs[0].format for key, bound in (*call.outputs.items(), *call.inputs.items()) if bound.given}
     return call.attrs.get(name)
 
 
 def _tensor_loader(place: int, spec: TensorSpec, bits: bool, soc: str, const: Array | None) -> Loader:
-    """What fetches one input tensor: out of its storage layout, widened (or as plain bits for kernels that only move elements)."""
+    """What fetches an input tensor: out of its storage layout, widened (as plain bits for kernels that only move elements)."""
     steps = _steps(spec, bits, soc)
     if const is None and len(steps) == 0:
         return lambda arrays: arrays[place]
@@ -125,7 +132,7 @@ def _steps(spec: TensorSpec, bits: bool, soc: str) -> list[Callable[[Array], Arr
 
 
 def _check_values(call: Call, waiting: Sequence[tuple[str, int]], arrays: Sequence[Any]) -> None:
-    """Applies the shape rule again, now with the values that were not known, so that bad ones and wrong sizes are told before anything runs."""
+    """Applies the shape rule again, now with all values, so that bad ones and wrong sizes are told before anything runs."""
     full = call.with_values({name: arrays[place] for name, place in waiting})
     for (label, _, spec), shape in zip(each_output(call), full.shapes_out, strict=False):
         if shape is not None and dims.known(*shape) and dims.count(shape) > prod(spec.shape):  # type: ignore[operator]
@@ -133,8 +140,8 @@ def _check_values(call: Call, waiting: Sequence[tuple[str, int]], arrays: Sequen
 
 
 def _too_large(call: Call, label: str, spec: TensorSpec, shape: Sequence[Any]) -> Failed:
-    text = f"{call.op_type}: {label} is described as {dims.text(spec.shape)}, its true shape is {dims.text(shape)}; nothing was written. Describe it larger."
-    return Failed("HA521", text, TOO_SMALL)
+    told = f"{label} is described as {dims.text(spec.shape)}, its true shape is {dims.text(shape)}"
+    return Failed("HA521", f"{call.op_type}: {told}; nothing was written. Describe it larger.", TOO_SMALL)
 
 
 def _flat(results: Any, call: Call) -> list[Any]:

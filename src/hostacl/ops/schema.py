@@ -59,7 +59,7 @@ class Generation:
 
 @dataclass(frozen=True)
 class Prototype:
-    """A known operator. ``generations`` holds the newest list of tensors and attributes, then the older one where it differs."""
+    """A known operator. ``generations``: the newest list of tensors and attributes, then the older one where it differs."""
 
     op_type: str
     generations: tuple[Generation, ...]
@@ -96,10 +96,14 @@ class Prototype:
 
     def with_dtypes(self, extra: Mapping[str, Iterable[int]]) -> Prototype:
         """The same with dtypes added to the tensors named."""
+
         def wider(decl: TensorDecl) -> TensorDecl:
             return replace(decl, dtypes=(*decl.dtypes, *extra[decl.name])) if decl.name in extra else decl
 
-        changed = (replace(one, inputs=tuple(map(wider, one.inputs)), outputs=tuple(map(wider, one.outputs))) for one in self.generations)
+        changed = (
+            replace(one, inputs=tuple(map(wider, one.inputs)), outputs=tuple(map(wider, one.outputs)))
+            for one in self.generations
+        )
         return replace(self, generations=tuple(changed))
 
 
@@ -107,7 +111,9 @@ def _extra_attrs(known: Mapping[str, AttrDecl], extra: Mapping[str, Any]) -> dic
     """Declarations of added attributes; the kind of a new one follows from its default."""
     kinds = {bool: "bool", int: "int", float: "float", str: "string", list: "list_int"}
     return {
-        name: replace(known[name], default=default, required=False) if name in known else AttrDecl(name, kinds[type(default)], False, default)
+        name: replace(known[name], default=default, required=False)
+        if name in known
+        else AttrDecl(name, kinds[type(default)], False, default)
         for name, default in extra.items()
     }
 

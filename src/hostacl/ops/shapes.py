@@ -83,6 +83,7 @@ def reduced(x: str = "x", axes_name: str = "axes", keep: str = "keep_dims") -> R
 
     An empty list of axes reduces nothing, unless the attribute noop_with_empty_axes says false: then it reduces all.
     """
+
     def rule(call: Call) -> Shape:
         shape = call.shape(x)
         if not (axes_name in call.attrs or call.known(axes_name)):
@@ -133,7 +134,9 @@ def rank_is(call: Call, name: str, *allowed: int) -> Shape:
     """The shape of an input whose rank must be one of these."""
     shape = call.shape(name)
     if len(shape) not in allowed:
-        raise call.refuse("HA516", f"{name} = {dims.text(shape)} has {len(shape)} dims; allowed: {', '.join(map(str, allowed))}.")
+        raise call.refuse(
+            "HA516", f"{name} = {dims.text(shape)} has {len(shape)} dims; allowed: {', '.join(map(str, allowed))}."
+        )
     return shape
 
 

@@ -23,7 +23,8 @@ def values(code: int) -> Array:
     if code == dtypes.FLOAT8_E8M0:
         return np.array([2.0 ** (bits - 127) for bits in range(255)] + [np.nan]).astype(np.float32)
     exponent, mantissa, bias = {
-        dtypes.FLOAT8_E5M2: (5, 2, 15), dtypes.FLOAT8_E4M3FN: (4, 3, 7), dtypes.FLOAT4_E2M1: (2, 1, 1), dtypes.FLOAT4_E1M2: (1, 2, 1),
+        dtypes.FLOAT8_E5M2: (5, 2, 15), dtypes.FLOAT8_E4M3FN: (4, 3, 7),
+        dtypes.FLOAT4_E2M1: (2, 1, 1), dtypes.FLOAT4_E1M2: (1, 2, 1),
     }[code]  # fmt: skip
     table = np.array([_ieee(bits, exponent, mantissa, bias) for bits in range(2 << (exponent + mantissa))], np.float32)
     return _with_specials(table, code)
@@ -49,7 +50,7 @@ def _with_specials(table: Array, code: int) -> Array:
 
 
 def _hifloat8(bits: int) -> float:
-    """HiFloat8: a sign, a dot field of variable length that gives the exponent's width, a signed exponent, the rest mantissa."""
+    """HiFloat8: a sign, a dot field of variable length that gives the exponent's width, a signed exponent, a mantissa."""
     sign, rest = (-1.0 if bits & 0x80 else 1.0), bits & 0x7F
     if rest == 0:
         return float("nan") if bits else 0.0
@@ -91,7 +92,7 @@ def _positive(code: int) -> tuple[Array, Array]:
 def encode(value: Array, code: int, saturate: bool) -> Array:
     """Bit patterns of the nearest values: ties to even, hifloat8 away from zero.
 
-    Beyond the largest value: infinity where the format has one (the largest value where not, or with ``saturate``); NaN where it has one, else 0.
+    Beyond the largest: infinity or NaN where the format has one, else (and with ``saturate``) the largest. NaN: itself, else 0.
     """
     wide = np.asarray(value).astype(np.float64)
     finite, patterns = _positive(code)
@@ -103,7 +104,9 @@ def encode(value: Array, code: int, saturate: bool) -> Array:
     bits = patterns[np.where(tie_down, low, high)]
     bits = np.where(size >= _overflow_from(code, finite), _overflow(code, patterns, saturate), bits).astype(np.uint8)
     if code != dtypes.FLOAT8_E8M0:
-        bits |= np.where(np.signbit(wide) & ~((code == dtypes.HIFLOAT8) & (bits == 0)), 1 << (BITS[code] - 1), 0).astype(np.uint8)
+        bits |= np.where(np.signbit(wide) & ~((code == dtypes.HIFLOAT8) & (bits == 0)), 1 << (BITS[code] - 1), 0).astype(
+            np.uint8
+        )
     return np.where(np.isnan(wide), _nan(code, saturate), bits).astype(np.uint8)
 
 

@@ -169,7 +169,7 @@ def pack(array: Array, spec: TensorSpec, out: Array, soc: str = "Ascend910B1") -
 
 
 class _Map(NamedTuple):
-    """Where a block layout puts things: its shape, and a function from the padded origin to it and back, both as views or copies."""
+    """Where a block layout puts things: its shape, and functions from the origin to it and back (views or copies)."""
 
     shape: tuple[int, ...]
     to_blocks: Callable[[Array], Array]
@@ -180,8 +180,7 @@ def _take(array: Array, blocks: Blocks, spec: TensorSpec) -> Array:
     layout = _layout(blocks)
     size = math.prod(layout.shape)
     if array.size < size:
-        raise Refused("HA421", f"storage {list(array.shape)} is too small for {format_name(blocks.primary)} of {list(spec.shape)}; "
-                      f"it takes {list(layout.shape)}")  # fmt: skip
+        raise _too_small(array, layout, blocks, spec)
     return layout.from_blocks(array.reshape(-1)[:size].reshape(layout.shape)).reshape(spec.shape)
 
 
@@ -190,9 +189,13 @@ def _put(array: Array, blocks: Blocks, spec: TensorSpec, out: Array) -> None:
     flat = out.reshape(-1)
     size = math.prod(layout.shape)
     if flat.size < size:
-        raise Refused("HA421", f"storage {list(out.shape)} is too small for {format_name(blocks.primary)} of {list(spec.shape)}; "
-                      f"it takes {list(layout.shape)}")  # fmt: skip
+        raise _too_small(out, layout, blocks, spec)
     np.copyto(flat[:size], layout.to_blocks(array.reshape(blocks.shape)).reshape(-1))
+
+
+def _too_small(storage: Array, layout: _Map, blocks: Blocks, spec: TensorSpec) -> Refused:
+    told = f"storage {list(storage.shape)} is too small for {format_name(blocks.primary)} of {list(spec.shape)}"
+    return Refused("HA421", f"{told}; it takes {list(layout.shape)}.")
 
 
 def _layout(blocks: Blocks) -> _Map:
