@@ -3,8 +3,8 @@
 
 #include "capi/guard.hpp"
 #include "capi/lookup.hpp"
-#include "core/config.hpp"
 #include "core/log.hpp"
+#include "core/product.hpp"
 
 #include <cstdarg>
 #include <cstdio>
@@ -22,23 +22,6 @@ template <class Value, class Read> Value get(const char* function, const void* b
         DataBuffer* found = find_buffer(buffer);
         return found ? read(*found) : Value{};
     });
-}
-
-// What a product family has: our choice of round numbers where its members differ.
-struct Product {
-    bool bf16_and_inf_nan;
-    int64_t cube_cores, vector_cores, l2_bytes;
-};
-constexpr int64_t kMiB = 1 << 20;
-
-Product product() {
-    switch (config().family) {
-    case Family::A350: return {true, 32, 64, 128 * kMiB};
-    case Family::Inference310B: return {false, 1, 1, 8 * kMiB};
-    case Family::Inference310P: return {false, 8, 7, 16 * kMiB};
-    case Family::Training910: return {false, 32, 32, 32 * kMiB};
-    default: return {true, 24, 48, 192 * kMiB}; // A3, A2
-    }
 }
 
 Code not_in_enum(const char* argument, int value, const char* allowed) {
@@ -149,7 +132,7 @@ int32_t hacl_aclGetDeviceCapability(uint32_t deviceId, int32_t deviceInfo, int64
     return guarded("aclGetDeviceCapability", [&]() -> Code {
         uint32_t count = 0;
         if (Code code = hacl_aclrtGetDeviceCount(&count)) return code;
-        if (deviceId >= count) return fail(107001, "HA105", format("deviceId = %u; allowed: 0 to %u", deviceId, count - 1));
+        if (deviceId >= count) return fail(107001, "HA102", format("deviceId = %u; allowed: 0 to %u", deviceId, count - 1));
         if (deviceInfo < 0 || deviceInfo > 2)
             return not_in_enum("deviceInfo", deviceInfo, "0 (AI_CORE_NUM), 1 (VECTOR_CORE_NUM), 2 (L2_SIZE)");
         if (!value) return null_argument("value", "an address for one int64");
