@@ -61,6 +61,12 @@ PyObject* configure_call(const Row&, const Args& args) { return to_python(config
 
 PyObject* setting_call(const Row&, const Args& args) { return to_python(setting(args.text(0)).c_str()); }
 
+// raise_in_thread(thread_id, exception): raised at that thread's next Python instruction; whether there is such a thread.
+PyObject* raise_in_thread_call(const Row&, const Args& args) {
+    if (!PyExceptionClass_Check(args[1])) args.refuse(1, -1, "an exception class", args[1]);
+    return to_python(PyThreadState_SetAsyncExc(args.integer<unsigned long>(0), args[1]) > 0);
+}
+
 PyObject* reset_call(const Row&, const Args&) {
     Waiting waiting(true);
     {
@@ -85,6 +91,7 @@ void add_inspect_rows(Rows& rows) {
         {"report", "report", report_call, {"rule", "text"}, 2},
         {"configure", "hostacl.configure", configure_call, {"name", "value"}, 2},
         {"setting", "setting", setting_call, {"name"}, 1},
+        {"raise_in_thread", "raise_in_thread", raise_in_thread_call, {"thread_id", "exception"}, 2},
         {"reset", "hostacl.reset", reset_call, {}, 0},
     });
 }
