@@ -44,8 +44,9 @@ def is_simple(call: Call) -> bool:
     """Whether the arrays can be handed on as they come: all there, plain layouts, whole bytes, exactly the inferred shapes."""
     bounds = (*call.inputs.items(), *call.outputs.items())
     plain = all(_as_it_comes(spec, name in call.operator.value_inputs) for name, bound in bounds for spec in bound.specs)
+    all_there = sum(len(bound.specs) for bound in call.inputs.values()) == call.inputs_sent
     described = tuple(spec.shape for _, _, spec in each_output(call))
-    return plain and bool(described) and described == call.shapes_out
+    return all_there and plain and bool(described) and described == call.shapes_out
 
 
 def _as_it_comes(spec: TensorSpec, value_input: bool) -> bool:
