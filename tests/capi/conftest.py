@@ -13,6 +13,8 @@ import pytest
 
 from hostacl import toolkit_path
 
+PROGRAMS = Path(__file__).parent / "programs"
+
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
 
 
@@ -55,5 +57,14 @@ def compile_c(toolkit: Path, tmp_path: Path) -> Callable[..., Path]:
         path.write_text(source)
         run([compiler, path, "-o", tmp_path / name, f"-I{toolkit}/include", f"-L{toolkit}/lib64", *flags])
         return tmp_path / name
+
+    return build
+
+
+@pytest.fixture
+def program(compile_c: Callable[..., Path]) -> Callable[..., Path]:
+    def build(name: str, *flags: str) -> Path:
+        return compile_c((PROGRAMS / f"{name}.c").read_text(), f"-I{PROGRAMS}", "-Wall", "-Wextra", "-lascendcl",
+                         "-lacl_op_compiler", "-lpthread", "-ldl", *flags, name=name)  # fmt: skip
 
     return build

@@ -10,20 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from .conftest import run, try_run
+from .conftest import PROGRAMS, run, try_run
 
-PROGRAMS = Path(__file__).parent / "programs"
 SHARED = bool(sysconfig.get_config_var("Py_ENABLE_SHARED"))
 needs_libpython = pytest.mark.skipif(not SHARED, reason="this Python has no shared libpython")
-
-
-@pytest.fixture
-def program(compile_c: Callable[..., Path]) -> Callable[..., Path]:
-    def build(name: str, *flags: str) -> Path:
-        return compile_c((PROGRAMS / f"{name}.c").read_text(), f"-I{PROGRAMS}", "-Wall", "-Wextra", "-lascendcl",
-                         "-lacl_op_compiler", "-lpthread", "-ldl", *flags, name=name)  # fmt: skip
-
-    return build
 
 
 @needs_libpython
