@@ -71,12 +71,6 @@ struct Muls {
   static HACL_INLINE D run(D x, double value) { return x * value; }
 };
 
-template <class Mask>
-HACL_INLINE auto truth_bytes(Mask mask) {
-  if constexpr (sizeof mask[0] == 4) return __builtin_convertvector((I)mask & 1, B);
-  else return __builtin_convertvector((L)mask & 1, BD);
-}
-
 // How a result vector goes out: elements of the inputs' type, or one byte of truth an element.
 template <class T>
 struct Same {
@@ -87,7 +81,10 @@ template <class T>
 struct Truth {
   using Out = std::uint8_t;
   template <class Mask>
-  static HACL_INLINE void store(std::uint8_t* p, Mask mask) { store_bytes(p, truth_bytes(mask)); }
+  static HACL_INLINE void store(std::uint8_t* p, Mask mask) {
+    if constexpr (sizeof mask[0] == 4) store_truth(p, (I)mask);
+    else store_truth(p, (L)mask);
+  }
 };
 
 template <class T, class Op, template <class> class Result, bool step1, bool step2>

@@ -6,7 +6,8 @@
 
 namespace hacl {
 
-enum Kind { kHalf, kBfloat16, kFloat, kDouble, kBool, kInt8, kUint8, kInt16, kUint16, kInt32, kUint32, kInt64, kUint64, kKinds, kOther = kKinds };
+enum Kind { kHalf, kBfloat16, kFloat, kDouble, kBool, kInt8, kUint8, kInt16, kUint16, kInt32, kUint32, kInt64, kUint64, kOther };
+constexpr int kKinds = kOther;
 constexpr int kFloatKinds = 4;
 constexpr int kKindSize[kKinds] = {2, 2, 4, 8, 1, 1, 1, 2, 2, 4, 4, 8, 8};
 

@@ -99,19 +99,34 @@ HACL_INLINE void store_half(void* p, F v) {
 }
 #endif
 
-HACL_INLINE F load_bfloat16(const void* p) { return as_float(__builtin_convertvector(load_bytes<H>(p), U) << 16); }
-HACL_INLINE void store_bfloat16(void* p, F v) {
-  U u = as_bits(v);
-  U rounded = (u + 0x7fffu + ((u >> 16) & 1u)) >> 16;
-  U nan = (u >> 16) | 0x40u;
-  U bits = (U)((u & 0x7fffffffu) > 0x7f800000u) ? nan : rounded;
-#if defined(HACL_AVX2)
-  // Packing with saturation is exact here, and far shorter than what compilers make of the conversion.
-  __m256i packed = _mm256_packus_epi32((__m256i)bits, (__m256i)bits);
+// ---- the steps between 16 and 32 bits, and from a mask to bytes, that compilers make too long of the generic form
+#if defined(HACL_AVX512)
+HACL_INLINE U widen_words(const void* p) { return (U)_mm512_cvtepu16_epi32(load_bytes<__m256i>(p)); }
+HACL_INLINE void store_words(void* p, U v) { store_bytes(p, _mm512_cvtepi32_epi16((__m512i)v)); }
+HACL_INLINE void store_truth(void* p, I mask) { store_bytes(p, __builtin_convertvector(mask & 1, B)); }
+#elif defined(HACL_AVX2)
+HACL_INLINE U widen_words(const void* p) { return (U)_mm256_cvtepu16_epi32(load_bytes<__m128i>(p)); }
+HACL_INLINE void store_words(void* p, U v) {  // all below 2^16: packing does not saturate
+  const __m256i packed = _mm256_packus_epi32((__m256i)v, (__m256i)v);
   store_bytes(p, _mm256_castsi256_si128(_mm256_permute4x64_epi64(packed, 0x08)));
+}
+HACL_INLINE void store_truth(void* p, I mask) {
+  const __m128i words = _mm_packs_epi32(_mm256_castsi256_si128((__m256i)mask), _mm256_extracti128_si256((__m256i)mask, 1));
+  const __m128i bytes = _mm_and_si128(_mm_packs_epi16(words, words), _mm_set1_epi8(1));
+  _mm_storel_epi64(static_cast<__m128i*>(p), bytes);
+}
 #else
-  store_bytes(p, __builtin_convertvector(bits, H));
+HACL_INLINE U widen_words(const void* p) { return __builtin_convertvector(load_bytes<H>(p), U); }
+HACL_INLINE void store_words(void* p, U v) { store_bytes(p, __builtin_convertvector(v, H)); }
+HACL_INLINE void store_truth(void* p, I mask) { store_bytes(p, __builtin_convertvector(mask & 1, B)); }
 #endif
+HACL_INLINE void store_truth(void* p, L mask) { store_bytes(p, __builtin_convertvector(mask & 1, BD)); }
+
+HACL_INLINE F load_bfloat16(const void* p) { return as_float(widen_words(p) << 16); }
+HACL_INLINE void store_bfloat16(void* p, F v) {
+  const U u = as_bits(v);
+  const U rounded = (u + 0x7fffu + ((u >> 16) & 1u)) >> 16;
+  store_words(p, v != v ? (u >> 16) | 0x40u : rounded);
 }
 
 // ---- one interface for the element types a vector of floats can hold

@@ -51,10 +51,9 @@ PyObject* use_threads(PyObject*, PyObject* count) {
 bool read_environment() {
   const char* simd = std::getenv("HOSTACL_SIMD");
   if (simd != nullptr && *simd != '\0' && !use_level(simd)) {
-    if (PyErr_WarnFormat(PyExc_RuntimeWarning, 1, "HOSTACL_SIMD = '%.80s'; allowed on this machine: %s. Using %s.", simd, level_names().c_str(),
-                         table().name) < 0) {
-      return false;
-    }
+    const int kept = PyErr_WarnFormat(PyExc_RuntimeWarning, 1, "HOSTACL_SIMD = '%.80s'; allowed on this machine: %s. Using %s.",
+                                      simd, level_names().c_str(), table().name);
+    if (kept < 0) return false;
   }
   const char* wanted = std::getenv("HOSTACL_THREADS");
   if (wanted == nullptr || *wanted == '\0') return true;
@@ -64,7 +63,8 @@ bool read_environment() {
     use_thread_count(static_cast<int>(n));
     return true;
   }
-  return PyErr_WarnFormat(PyExc_RuntimeWarning, 1, "HOSTACL_THREADS = '%.80s'; allowed: 1 to %d. Using %d.", wanted, kMaxThreads, thread_count()) >= 0;
+  return PyErr_WarnFormat(PyExc_RuntimeWarning, 1, "HOSTACL_THREADS = '%.80s'; allowed: 1 to %d. Using %d.", wanted, kMaxThreads,
+                          thread_count()) >= 0;
 }
 
 PyMethodDef setting_methods[] = {
@@ -75,7 +75,8 @@ PyMethodDef setting_methods[] = {
     {"use_threads", use_threads, METH_O, "Sets that number and gives the previous one."},
     {nullptr, nullptr, 0, nullptr}};
 
-PyModuleDef definition = {PyModuleDef_HEAD_INIT, "hostacl._kernels", "Native loops over NumPy arrays.", -1, nullptr, nullptr, nullptr, nullptr, nullptr};
+PyModuleDef definition = {PyModuleDef_HEAD_INIT, "hostacl._kernels", "Native loops over NumPy arrays.", -1,
+                          nullptr, nullptr, nullptr, nullptr, nullptr};
 
 PyObject* make_module() {
   if (!find_numpy() || !read_environment()) return nullptr;

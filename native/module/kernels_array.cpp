@@ -125,14 +125,16 @@ bool find_numpy() {
   Py_INCREF(array_type);
   if (all_agree(numpy.get(), bfloat16.get())) return true;
   if (!PyErr_Occurred()) {
-    PyErr_SetString(PyExc_ImportError, "hostacl._kernels: this NumPy lays out its arrays otherwise than NumPy 1.26 to 2.x; install one of those");
+    PyErr_SetString(PyExc_ImportError,
+                    "hostacl._kernels: this NumPy lays out its arrays otherwise than NumPy 1.26 to 2.x; install one of those");
   }
   return false;
 }
 
 bool view(PyObject* object, Argument argument, View* out) {
   if (Py_TYPE(object) != array_type && !PyType_IsSubtype(Py_TYPE(object), array_type)) {
-    PyErr_Format(PyExc_TypeError, "%s(): %s is a %.200s; allowed: a numpy.ndarray", argument.function, argument.name, Py_TYPE(object)->tp_name);
+    PyErr_Format(PyExc_TypeError, "%s(): %s is a %.200s; allowed: a numpy.ndarray", argument.function, argument.name,
+                 Py_TYPE(object)->tp_name);
     return false;
   }
   const ArrayHead* a = head(object);

@@ -9,7 +9,8 @@ constexpr Argument kX{"copy", "x"};
 constexpr Argument kOut{"copy", "out"};
 
 bool refuse_perm(PyObject* perm, int nd) {
-  PyErr_Format(PyExc_ValueError, "copy(): perm = %R; allowed: each of the axes 0 to %d once (negative ones count from the end)", perm, nd - 1);
+  PyErr_Format(PyExc_ValueError, "copy(): perm = %R; allowed: each of the axes 0 to %d once (negative ones count from the end)",
+               perm, nd - 1);
   return false;
 }
 

@@ -1,11 +1,12 @@
 """Native loops over NumPy arrays: half conversions, element-wise operators, row reductions, copies between layouts.
 
-Every function takes positional ndarrays (any strides unless said otherwise, native byte order), writes its last array in place
-and returns None; none warns or reads `np.errstate`. It works for every layout and every overlap: an input that overlaps the
-output other than exactly in place is copied first. Inputs broadcast to the output's shape, which is given, never grown.
+Every function takes positional ndarrays (any strides unless said otherwise, native byte order), writes its last array in
+place and returns None; none warns or reads `np.errstate`. It works for every layout and every overlap: an input that
+overlaps the output other than exactly in place is copied first. Inputs broadcast to the output's shape, which is given,
+never grown.
 
-"floats" below are float16, bfloat16, float32 and float64, all arrays of one call of one dtype. The half types are widened to
-float32, computed and rounded once to nearest even. Results do not depend on the SIMD level or the number of threads.
+"floats" below are float16, bfloat16, float32 and float64, all arrays of one call of one dtype. The half types are widened
+to float32, computed and rounded once to nearest even. Results do not depend on the SIMD level or the number of threads.
 
 TypeError: not an ndarray, a dtype the function does not take, dtypes that differ. ValueError: shapes that do not fit, a
 read-only output. Calls of 64 Ki elements and more release Python's lock; from 256 Ki on they use the thread pool.
@@ -39,10 +40,11 @@ def use_threads(count: int, /) -> int:
 def convert(x: _Array, out: _Array, saturate: bool = False, /) -> None:
     """Casts x into out, with one rounding to nearest even when out is a float type.
 
-    Pairs: float to float, float to bool or integer, bool or integer to float (integer to integer is NumPy's business: TypeError).
-    To an integer: toward zero, NaN gives 0, a value out of range the nearest bound (our choice). To bool: x != 0.
-    A NaN stays a quiet NaN with its sign and upper payload bits. saturate (out float16 or bfloat16): a finite or infinite
-    value out of range gives the largest finite one of its sign and NaN gives 0, as devices without Inf/NaN do.
+    Pairs: float to float, float to bool or integer, bool or integer to float (integer to integer is NumPy's business:
+    TypeError). To an integer: toward zero, NaN gives 0, a value out of range the nearest bound (our choice). To bool:
+    x != 0. A NaN stays a NaN with its sign and upper payload bits, quiet in a half type. saturate (out float16 or
+    bfloat16): a value out of range, finite or not, gives the largest finite one of its sign and NaN gives 0, as devices
+    without Inf/NaN do.
     """
 
 # Binary: (x1, x2, out), floats.
@@ -74,7 +76,7 @@ def sqrt(x: _Array, out: _Array, /) -> None: ...
 def reciprocal(x: _Array, out: _Array, /) -> None: ...
 def square(x: _Array, out: _Array, /) -> None: ...
 def exp(x: _Array, out: _Array, /) -> None:
-    """e to the x within 1 ulp of float32 (before the one rounding of half types); float16, bfloat16 and float32 only."""
+    """e to the x within 1 ulp of float32 (before the one rounding of half types); not for float64."""
 
 def adds(x: _Array, value: float, out: _Array, /) -> None:
     """x + value; value is taken as float32 (float64 for a float64 x)."""
@@ -91,7 +93,8 @@ def table_lookup(x: _Array, table: _Array, out: _Array, /) -> None:
     x has 2-byte elements of any dtype; table is contiguous with 65,536 elements of out's dtype (1, 2, 4 or 8 bytes).
     """
 
-# Rows: the last axis of a C-contiguous x of float16, bfloat16 or float32; sums in blocks of float32, blocks added in float64.
+# Rows: the last axis of x, float16, bfloat16 or float32 (copied first when it is not C-contiguous). Sums run in blocks of
+# 1,024 elements in float32, and the blocks are added in float64.
 def softmax(x: _Array, out: _Array, /) -> None:
     """exp(x - max) / sum over the last axis; out contiguous, of x's shape, of x's dtype or float32."""
 
@@ -99,7 +102,7 @@ def log_softmax(x: _Array, out: _Array, /) -> None:
     """x - max - log(sum(exp(x - max))) over the last axis; out as for softmax."""
 
 def row_sum(x: _Array, out: _Float32, /) -> None:
-    """Sums over the last axis; out is contiguous float32 with one element a row (any shape), also for the other row_ functions."""
+    """Sums over the last axis. out, here and below, is contiguous float32 with one element a row, of any shape."""
 
 def row_sum_of_squares(x: _Array, out: _Float32, /) -> None:
     """Sums of squares over the last axis."""
@@ -108,11 +111,11 @@ def row_max(x: _Array, out: _Float32, /) -> None:
     """Largest elements over the last axis, NaN when there is one; ValueError when the axis is empty."""
 
 def row_moments(x: _Array, mean: _Float32, variance: _Float32, /) -> None:
-    """Mean and population variance over the last axis, the variance from centred values; ValueError when the axis is empty."""
+    """Mean and population variance (of centred values) over the last axis; ValueError when the axis is empty."""
 
 # Layouts.
 def copy(x: _Array, out: _Array, perm: Sequence[int] | None = None, /) -> None:
-    """out[...] = x.transpose(perm), blocked for the cache; same element size (1, 2, 4, 8 or 16 bytes), out of the permuted shape.
+    """out[...] = x.transpose(perm), blocked for the cache; elements of 1, 2, 4, 8 or 16 bytes, out of the permuted shape.
 
     The bytes are copied, not cast. NCHW to NC1HWC0, ND to FRACTAL_NZ and back are this copy between reshaped views.
     """

@@ -1,0 +1,184 @@
+"""Element-wise operators against float32 arithmetic of NumPy, rounded once."""
+
+from collections.abc import Callable
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from hostacl import _kernels
+
+pytestmark = pytest.mark.usefixtures("level")
+
+Array = NDArray[Any]
+FLOATS = [np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16), np.dtype(np.float32), np.dtype(np.float64)]
+BINARY = ["add", "subtract", "multiply", "divide", "maximum", "minimum"]
+COMPARE = ["equal", "not_equal", "less", "less_equal", "greater", "greater_equal"]
+UNARY: dict[str, Callable[[Array], Array]] = {
+    "absolute": np.abs, "negative": np.negative, "relu": lambda x: np.maximum(x, 0), "sqrt": np.sqrt,
+    "reciprocal": lambda x: 1 / x, "square": np.square,
+}
+
+
+def wide(x: Array) -> Array:
+    return x if x.dtype == np.float64 else x.astype(np.float32)
+
+
+def samples(dtype: Any, n: int, seed: int) -> Array:
+    rng = np.random.default_rng(seed)
+    x = (rng.standard_normal(n).clip(-3, 3) * 4.0 ** rng.integers(-9, 8, n).clip(-9, 7)).astype(dtype)
+    special = np.array([np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0, -1.0], dtype)
+    x[rng.integers(0, n, n // 4)] = rng.choice(special, n // 4)
+    return x
+
+
+def expect(function: Callable[..., Array], *arrays: Array, dtype: Any) -> Array:
+    return function(*(wide(a) for a in arrays)).astype(dtype)
+
+
+def check(got: Array, want: Array) -> None:
+    np.testing.assert_array_equal(got.astype(np.float64), want.astype(np.float64))
+
+
+@pytest.mark.parametrize("dtype", FLOATS, ids=str)
+@pytest.mark.parametrize("name", BINARY)
+def test_binary(name: str, dtype: Any) -> None:
+    for n in (1, 7, 16, 37, 1003):
+        a, b = samples(dtype, n, 1), samples(dtype, n, 2)
+        out = np.empty_like(a)
+        getattr(_kernels, name)(a, b, out)
+        check(out, expect(getattr(np, name), a, b, dtype=dtype))
+        for x1, x2 in ((a[:1], b), (a, b[:1]), (a[:1], b[:1])):
+            getattr(_kernels, name)(x1, x2, out)
+            check(out, np.broadcast_to(expect(getattr(np, name), x1, x2, dtype=dtype), out.shape))
+
+
+@pytest.mark.parametrize("dtype", FLOATS, ids=str)
+@pytest.mark.parametrize("name", COMPARE)
+def test_compare(name: str, dtype: Any) -> None:
+    for n in (1, 5, 16, 37, 1003):
+        a, b = samples(dtype, n, 1), samples(dtype, n, 2)
+        b[::3] = a[::3]
+        out = np.full(n, 7, np.uint8).view(np.bool_)
+        for x1, x2 in ((a, b), (a[:1], b), (a, b[:1])):
+            getattr(_kernels, name)(x1, x2, out)
+            want = np.broadcast_to(getattr(np, name)(wide(x1), wide(x2)), (n,)).astype(np.uint8)
+            np.testing.assert_array_equal(out.view(np.uint8), want)
+
+
+@pytest.mark.parametrize("dtype", FLOATS, ids=str)
+@pytest.mark.parametrize("name", UNARY)
+def test_unary(name: str, dtype: Any) -> None:
+    for n in (1, 16, 37, 1003):
+        x = samples(dtype, n, 3)
+        out = np.empty_like(x)
+        getattr(_kernels, name)(x, out)
+        check(out, expect(UNARY[name], x, dtype=dtype))
+
+
+@pytest.mark.parametrize("dtype", FLOATS, ids=str)
+def test_adds_and_muls_take_a_float32_scalar(dtype: Any) -> None:
+    x = samples(dtype, 103, 4)
+    value = np.float64(0.1) if dtype == np.float64 else np.float32(0.1)
+    out = np.empty_like(x)
+    _kernels.adds(x, 0.1, out)
+    check(out, expect(lambda v: v + value, x, dtype=dtype))
+    _kernels.muls(x, 0.1, out)
+    check(out, expect(lambda v: v * value, x, dtype=dtype))
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.float16, ml_dtypes.bfloat16, np.float32, np.int64, np.complex128])
+def test_select(dtype: Any) -> None:
+    rng = np.random.default_rng(5)
+    condition = rng.random((5, 67)) < 0.5
+    a, b = rng.integers(0, 99, (5, 67)).astype(dtype), rng.integers(0, 99, (5, 1)).astype(dtype)
+    out = np.empty_like(a)
+    _kernels.select(condition, a, b, out)
+    np.testing.assert_array_equal(out, np.where(condition, a, b))
+    start = a.copy()
+    _kernels.select(condition[:, :1], a, b, a)
+    np.testing.assert_array_equal(a, np.where(condition[:, :1], start, b))
+
+
+def test_exp_is_within_one_ulp() -> None:
+    x = np.concatenate([np.linspace(-104, 89, 400_001), np.random.default_rng(6).standard_normal(100_000)]).astype(np.float32)
+    out = np.empty_like(x)
+    _kernels.exp(x, out)
+    want = np.exp(x.astype(np.float64))
+    unit = np.spacing(np.minimum(want, np.finfo(np.float32).max).astype(np.float32)).astype(np.float64)
+    normal = want <= np.finfo(np.float32).max
+    assert (np.abs(out[normal] - want[normal]) <= unit[normal]).all()
+    assert np.isposinf(out[want > 3.41e38]).all()
+    special = np.array([np.nan, np.inf, -np.inf, 0.0, -0.0, -200.0, 200.0], np.float32)
+    _kernels.exp(special, special)
+    np.testing.assert_array_equal(special, np.array([np.nan, np.inf, 0, 1, 1, 0, np.inf], np.float32))
+
+
+SHAPES = [((), (), ()), ((3,), (), (3,)), ((2, 3), (3,), (2, 3)), ((2, 1, 5), (4, 1), (2, 4, 5)), ((0, 3), (1, 3), (0, 3)),
+          ((4, 33, 7), (33, 1), (4, 33, 7)), ((1, 1), (1,), (1, 1)), ((5, 70_000), (5, 1), (5, 70_000))]
+
+
+@pytest.mark.parametrize(("left", "right", "result"), SHAPES)
+def test_broadcasting(left: Any, right: Any, result: Any) -> None:
+    a = np.random.default_rng(7).standard_normal(left).astype(np.float16)
+    b = np.asarray(np.random.default_rng(8).standard_normal(right)).astype(np.float16)
+    out = np.empty(result, np.float16)
+    _kernels.add(a, b, out)
+    check(out, expect(np.add, a, b, dtype=np.float16))
+
+
+def test_any_strides() -> None:
+    a = np.random.default_rng(9).standard_normal((6, 8, 10)).astype(np.float16)
+    memory = np.zeros((10, 16, 6), np.float16)
+    out = memory[::-1, ::2]
+    _kernels.multiply(a.T, a[::-1].T, out)
+    check(out, expect(np.multiply, a.T, a[::-1].T, dtype=np.float16))
+    assert not memory[:, 1::2].any()
+    row = np.empty((6, 8, 10), np.float16)
+    _kernels.square(a[:, ::-1], row)
+    check(row, expect(np.square, a[:, ::-1], dtype=np.float16))
+    _kernels.square(a[:, :, :1], row)
+    check(row, np.broadcast_to(expect(np.square, a[:, :, :1], dtype=np.float16), row.shape))
+
+
+def test_in_place_and_shifted_overlap() -> None:
+    start = np.arange(1, 200, dtype=np.float32)
+    x = start.copy()
+    _kernels.add(x, x, x)
+    np.testing.assert_array_equal(x, start * 2)
+    for to, of in ((slice(1, None), slice(None, -1)), (slice(None, -1), slice(1, None))):
+        x = start.copy()
+        _kernels.multiply(x[of], x[of], x[to])
+        np.testing.assert_array_equal(x[to], start[of] ** 2)
+    x = start.copy()
+    _kernels.add(x, x[5:6], x)
+    np.testing.assert_array_equal(x, start + 6)
+
+
+def test_levels_give_the_same_bits(level: str) -> None:
+    x = samples(np.float32, 4099, 10)
+    got, want = np.empty_like(x), np.empty_like(x)
+    _kernels.exp(x, got)
+    _kernels.use_simd_level("scalar")
+    _kernels.exp(x, want)
+    np.testing.assert_array_equal(got.view(np.uint32), want.view(np.uint32))
+
+
+def test_refusals_name_the_argument() -> None:
+    x = np.zeros(3, np.float16)
+    with pytest.raises(TypeError, match=r"add\(\): x1 has dtype int32; allowed: float16, bfloat16, float32, float64"):
+        _kernels.add(np.zeros(3, np.int32), x, x)
+    with pytest.raises(TypeError, match=r"add\(\): x2 has dtype float32; allowed: the dtype of x1"):
+        _kernels.add(x, np.zeros(3, np.float32), x)
+    with pytest.raises(TypeError, match=r"less\(\): out has dtype float16; allowed: bool"):
+        _kernels.less(x, x, x)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=r"x2 has shape \(2,\)"):
+        _kernels.add(x, x[:2], x)
+    with pytest.raises(ValueError, match=r"x1 has shape \(1, 3\)"):
+        _kernels.add(x[None], x, x)
+    with pytest.raises(TypeError, match=r"exp\(\): x has dtype float64"):
+        _kernels.exp(np.zeros(2), np.zeros(2))
+    with pytest.raises(TypeError, match=r"takes 3 to 3 positional arguments, 2 were given"):
+        _kernels.add(x, x)  # type: ignore[call-arg]
