@@ -4,6 +4,8 @@
 #include "core/config.hpp"
 #include "core/machine.hpp"
 #include "core/message.hpp"
+#include "core/saturation.hpp"
+#include "core/stream_state.hpp"
 
 #include <cstring>
 #include <unordered_map>
@@ -25,8 +27,8 @@ std::atomic<uint64_t> use_clock{0};
 struct OpHandle {
     std::string op;
     std::vector<TensorDesc> inputs, outputs;
-    PlanPtr plan;
     OpAttr attr;
+    PlanPtr plans[2]; // by aclrtFloatOverflowMode
 };
 using OpHandleTable = HandleTable<OpHandle, Kind::OpHandle>;
 OpHandleTable& op_handles() {
@@ -188,6 +190,12 @@ Code read_call(const CallArguments& call, Request* request, std::string* key, co
 void snapshot(const std::vector<Argument>& arguments, std::vector<TensorDesc>* out) {
     out->clear();
     for (const Argument& argument : arguments) out->push_back(*descs().find(argument.desc));
+}
+
+// The part of a plan that follows from the device: how overflows come out.
+void add_mode(int32_t mode, Request* request, std::string* key) {
+    request->saturate = mode == kSaturate;
+    key->push_back(request->saturate ? 's' : 'i');
 }
 
 bool nothing_to_do(const std::vector<Argument>& outputs) {
@@ -393,6 +401,7 @@ Code execute(const CallArguments& call) {
     if (Code code = read_call(call, &request, &key, &attr)) return code;
     if (Code code = resolve_stream(as_handle(call.stream), &stream)) return code;
     if (nothing_to_do(request.outputs)) return 0;
+    add_mode(saturation_of(stream->device), &request, &key);
     auto found = plans().find(key);
     if (found != plans().end()) {
         request.plan = found->second;
@@ -465,28 +474,28 @@ Code create_handle(const CallArguments& call, Handle* handle) {
         snapshot(request.inputs, &request.input_descs);
         snapshot(request.outputs, &request.output_descs);
         request.attr = *attr;
-        auto found = plans().find(key);
-        if (found != plans().end()) request.plan = found->second;
     }
-    if (!request.plan)
-        if (Code code = prepare(request, key)) return code;
+    const int32_t mode = saturation_here();
+    add_mode(mode, &request, &key);
+    if (Code code = prepare(request, key)) return code;
     if (request.plan->shapes == Shapes::Data) return refuse_data_dependent(request);
+    OpHandle made{call.op, std::move(request.input_descs), std::move(request.output_descs), std::move(request.attr), {}};
+    made.plans[mode] = std::move(request.plan);
     Lock lock = lock_machine();
-    *handle = op_handles().add(OpHandle{call.op, std::move(request.input_descs), std::move(request.output_descs),
-                                        std::move(request.plan), std::move(request.attr)});
+    *handle = op_handles().add(std::move(made));
     return 0;
 }
 
 void destroy_handle(Handle handle) {
     if (!handle) return;
-    PlanPtr dropped; // may enter Python: not under the lock
+    PlanPtr dropped[2]; // ending one may enter Python: not under the lock
     Lock lock = lock_machine();
     OpHandle* found = op_handles().find(handle);
     if (!found) {
         bad_handle("handle", handle, Kind::OpHandle);
         return;
     }
-    dropped = std::move(found->plan);
+    std::swap(dropped, found->plans);
     op_handles().remove(handle);
     lock.unlock();
 }
@@ -524,7 +533,18 @@ Code execute_handle(Handle handle, const TensorList& inputs, const TensorList& o
     if (Code code = read_handle_list(outputs, found->outputs, kOutputNumber, &request.outputs)) return code;
     if (Code code = resolve_stream(as_handle(stream_handle), &stream)) return code;
     if (nothing_to_do(request.outputs)) return 0;
-    request.plan = found->plan;
+    const int32_t mode = saturation_of(stream->device);
+    request.plan = found->plans[mode];
+    if (request.plan) return dispatch(lock, stream, request);
+    request.input_descs = found->inputs; // the device's mode was switched after the handle was made
+    request.output_descs = found->outputs;
+    request.attr = found->attr;
+    request.saturate = mode == kSaturate;
+    lock.unlock();
+    if (Failure failure = hooks().prepare(request); failure.code)
+        return fail_verbatim(failure.code, named(request.function, failure.text));
+    lock.lock();
+    if (OpHandle* again = op_handles().find(handle)) again->plans[mode] = request.plan;
     return dispatch(lock, stream, request);
 }
 

@@ -57,6 +57,7 @@ struct Request {
     std::vector<TensorDesc> input_descs, output_descs;
     OpAttr attr;
     std::string op_path;
+    bool saturate = false; // the device's aclrtFloatOverflowMode
     // Answers:
     std::vector<std::vector<int64_t>> true_shapes;
     std::vector<TensorDesc> inferred;

@@ -178,8 +178,8 @@ Failure prepare(Request& request) {
     Ref op = text(request.op);
     if (!function || !inputs || !outputs || !attrs || !op) return failure_from_exception(500002);
     Quiet quiet;
-    Ref made = Ref::take(PyObject_CallFunction(function.get(), "sOOOO", via_name(request.via), op.get(), inputs.get(), outputs.get(),
-                                               attrs.get()));
+    Ref made = Ref::take(PyObject_CallFunction(function.get(), "sOOOOO", via_name(request.via), op.get(), inputs.get(), outputs.get(),
+                                               attrs.get(), request.saturate ? Py_True : Py_False));
     if (!made) return failure_from_exception(500002);
     if (made.get() == Py_None) return {};
     PythonPlan* plan = read_plan(made.get());

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from hostacl import _machine
-from hostacl.config import settings
+from hostacl.config import override, settings
 from hostacl.errors import AclError, Refused
 from hostacl.ops import registry, schema
 from hostacl.ops.call import Call
@@ -56,10 +56,13 @@ class Plan:
     label: str
 
 
-def prepare(via: str, op_type: str, inputs: Tensors, outputs: Tensors, attrs: Attrs) -> Plan | None:
+def prepare(
+    via: str, op_type: str, inputs: Tensors, outputs: Tensors, attrs: Attrs, saturate: bool = False
+) -> Plan | None:
     """The plan of a call, from the model that it fits; a compiling call builds that model when there is none.
 
-    None after plain compiling. AclError: 100024 no model fits, 500002 none can be built, 148050 a handle of a dynamic model.
+    ``saturate`` is the device's overflow mode. None after plain compiling. AclError: 100024 no model fits, 500002 none can
+    be built, 148050 a handle of a dynamic model.
     """
     custom.load_all()
     model = library.models.find(op_type, inputs, outputs, attrs)
@@ -74,7 +77,8 @@ def prepare(via: str, op_type: str, inputs: Tensors, outputs: Tensors, attrs: At
     if via == "create_handle" and model.dynamic:
         text = "the model has unknown dims; a handle has fixed shapes. Use aclopExecuteV2"
         raise AclError(NO_DYNAMIC, "HA610", f"{op_type}: {text}")
-    return _plan(model, inputs, outputs)
+    with override(overflow="saturate" if saturate else "inf_nan"):
+        return _plan(model, inputs, outputs)
 
 
 def build(op_type: str, inputs: Tensors, outputs: Tensors, attrs: Attrs) -> Model:
