@@ -221,6 +221,8 @@ Code event_id(Handle handle, uint32_t* id) {
     return 0;
 }
 
+bool is_live_event(Handle handle) { return events().find(handle) != nullptr; }
+
 size_t live_events() {
     Lock lock = lock_machine();
     return events().live();

@@ -36,6 +36,7 @@ Code synchronize_event(Handle event, int64_t timeout_ms);
 Code query_event(Handle event, bool* recorded, bool* waits_done); // runs what is ready first
 Code event_time(Handle event, const char* name, int64_t* time_ns);
 Code event_id(Handle event, uint32_t* id);
-size_t live_events(); // no lock held
+bool is_live_event(Handle event); // lock held
+size_t live_events();             // no lock held
 
 } // namespace hostacl

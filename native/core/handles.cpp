@@ -1,8 +1,11 @@
 #include "core/handles.hpp"
 
+#include "core/context.hpp"
 #include "core/desc.hpp"
+#include "core/event.hpp"
 #include "core/memory.hpp"
 #include "core/message.hpp"
+#include "core/stream_state.hpp"
 
 namespace hostacl {
 namespace {
@@ -14,6 +17,9 @@ bool is_live(Handle handle) {
     case Kind::TensorDesc: return descs().find(handle) != nullptr;
     case Kind::DataBuffer: return buffers().find(handle) != nullptr;
     case Kind::OpAttr: return attrs().find(handle) != nullptr;
+    case Kind::Context: return find_context(handle) != nullptr;
+    case Kind::Stream: return streams().find(handle) != nullptr;
+    case Kind::Event: return is_live_event(handle);
     default: return true; // the other tables are their owners' business: the kind alone is named
     }
 }
