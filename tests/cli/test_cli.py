@@ -36,9 +36,8 @@ def test_help_names_every_command() -> None:
 
 
 def test_environment_keeps_what_was_there() -> None:
-    environ = environment(
-        {"PYTHONPATH": "/a:/b", "LD_LIBRARY_PATH": "/c", "PATH": "/bin", "HOME": "/h", "HOSTACL_PYTHON": "/p", "ASCEND_HOME_PATH": "/cann"}
-    )
+    before = {"PYTHONPATH": "/a:/b", "LD_LIBRARY_PATH": "/c", "PATH": "/bin", "HOME": "/h"}
+    environ = environment({**before, "HOSTACL_PYTHON": "/p", "ASCEND_HOME_PATH": "/cann"})
     packages = str(TOOLKIT.parent.parent)
     assert environ["PYTHONPATH"] == f"{packages}:/a:/b"
     assert environ["LD_LIBRARY_PATH"] == f"{TOOLKIT}/lib64:/c"
@@ -175,6 +174,12 @@ def test_explain_rules_and_codes() -> None:
     assert page("0").startswith("0 ACL_")  # type: ignore[union-attr]
     assert page("HA999") is None
     assert page("123456") is None
+
+
+def test_explain_lists_every_rule() -> None:
+    lines = hostacl("explain").stdout.splitlines()
+    assert [line[:5] for line in lines] == sorted(line[:5] for line in lines)
+    assert "HA502  dtype not supported: 500002" in lines
 
 
 def test_explain_of_nothing_gives_the_nearest() -> None:

@@ -164,26 +164,6 @@ class EmptyConst(
     """
 
 
-class OddOptional(Rule, code="HA415", title="optional tensor in an odd form", returns="0", severity="portability"):
-    """A tensor is left out by the type UNDEFINED, but has a format, dims or a buffer.
-
-    Wrong:  acl.create_tensor_desc(-1, [1], 2) with a 32-byte buffer
-    Right:  acl.create_tensor_desc(-1, [], -1) with acl.create_data_buffer(0, 0)
-
-    From: the reference page of aclopExecuteV2.
-    """
-
-
-class WrongPlace(Rule, code="HA416", title="data not where the descriptor says", returns="0", severity="portability"):
-    """A host pointer in a tensor that is not host-placed, or device memory in one that is. It works here; a card may fault.
-
-    Wrong:  acl.create_data_buffer(acl.util.numpy_to_ptr(axes), axes.nbytes)
-    Right:  the same after acl.set_tensor_place_ment(desc, 1)
-
-    From: the reference page of aclopExecuteV2.
-    """
-
-
 class BadAttribute(Rule, code="HA417", title="bad attribute", returns="100000"):
     """An attribute was set with a null attribute object, name or value, or with a list of negative length.
 

@@ -149,3 +149,19 @@ class ParameterNotSet(Rule, code="HA119", title="system parameter never set", re
 
     From: the reference (ACL_ERROR_RT_SYSPARAMOPT_NOT_SET).
     """
+
+
+class OverflowMode(
+    Rule, code="HA120", title="overflow mode that this product does not have", returns="0", severity="portability"
+):
+    """The product that is played (HOSTACL_SOC) has one overflow mode only; the call is accepted and changes nothing.
+
+    From: our choice, after the reference page of aclrtSetDeviceSatMode.
+    """
+
+
+class EmptyGroupInfo(Rule, code="HA121", title="group info not filled", returns="107014"):
+    """The group info was created, but aclrtGetAllGroupInfo did not fill it.
+
+    From: the reference (ACL_ERROR_RT_GROUP_NOT_CREATE).
+    """

@@ -202,3 +202,19 @@ class MallocPolicy(Rule, code="HA223", title="allocation policy", returns="10701
 
     From: the reference page of aclrtMalloc.
     """
+
+
+class DeviceAsHost(Rule, code="HA231", title="device memory read as host memory", returns="0", severity="portability"):
+    """A NumPy array or bytes object is made from a device pointer. It works here; on a card the program crashes.
+
+    Right:  acl.rt.memcpy to host memory first
+
+    From: our choice.
+    """
+
+
+class NotReadable(Rule, code="HA232", title="memory that cannot be read", returns="100000"):
+    """A pointer given to acl.util is null or not live, or more bytes are asked for than lie behind it.
+
+    From: our choice.
+    """

@@ -169,13 +169,6 @@ class RankNotSupported(Rule, code="HA516", title="rank not supported", returns="
     """
 
 
-class FormatNotSupported(Rule, code="HA517", title="format not supported", returns="500002"):
-    """The operator does not take this format here. Convert by TransData first.
-
-    From: the published layouts.
-    """
-
-
 class OperatorNotHere(Rule, code="HA518", title="operator known but not here", returns="500002 compiled, 100024 executed"):
     """The operator's prototype is known, but this version of hostacl cannot compute it. A device that lacks it answers alike.
 
@@ -192,15 +185,6 @@ class ValueNotAllowed(Rule, code="HA519", title="value not allowed", returns="50
     Right:  size -1 for "to the end"
 
     From: the operator's definition.
-    """
-
-
-class ValueUnknown(Rule, code="HA520", title="value unknown", returns="500002"):
-    """A value is needed to build the call, but it is neither const nor in host memory.
-
-    Right:  acl.set_tensor_const on its descriptor
-
-    From: our choice.
     """
 
 
@@ -223,14 +207,6 @@ class CannotWriteBack(Rule, code="HA522", title="output size depends on data", r
     """
 
 
-class OutputOverlaps(Rule, code="HA523", title="output overlaps an input", returns="0 or 500002", severity="undefined"):
-    """An output shares memory with an input where the operator does not work in place. The same buffer is fine for element-wise
-    operators.
-
-    From: our choice.
-    """
-
-
 class NameMissing(Rule, code="HA524", title="name missing on a descriptor", returns="100000"):
     """infer_shape of an operator with variadic tensors needs a name on every descriptor: the prototype's, variadic ones
     numbered from 0.
@@ -238,13 +214,6 @@ class NameMissing(Rule, code="HA524", title="name missing on a descriptor", retu
     Right:  acl.set_tensor_desc_name(desc, "x0")
 
     From: the reference page of aclopInferShape.
-    """
-
-
-class BadData(Rule, code="HA525", title="bad data", returns="507035 or 507018 at synchronize"):
-    """A tensor holds a value that the operator cannot take, seen when it ran.
-
-    From: the operator's definition.
     """
 
 

@@ -193,3 +193,10 @@ class ExceptionInfo(Rule, code="HA326", title="exception info not live", returns
 
     From: the reference page of aclrtSetExceptionInfoCallback.
     """
+
+
+class OtherResources(Rule, code="HA327", title="stream whose resources are not in use", returns="107000"):
+    """This thread uses the resources of another stream, or of none.
+
+    From: our choice.
+    """

@@ -90,9 +90,7 @@ def loads() -> Section:
 def search_python(environ: Mapping[str, str]) -> list[str]:
     """The folders that this interpreter would look for modules in, in order."""
     program = "import sys; print('\\n'.join(sys.path))"
-    found = subprocess.run(
-        [sys.executable, "-c", program], env=dict(environ), capture_output=True, text=True, check=True
-    )
+    found = subprocess.run([sys.executable, "-c", program], env=dict(environ), capture_output=True, text=True, check=True)
     return found.stdout.splitlines()
 
 

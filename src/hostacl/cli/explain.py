@@ -13,9 +13,15 @@ from hostacl.checks.rule import Rule, rules
 
 
 @click.command()
-@click.argument("code")
-def explain(code: str) -> None:
-    """Prints what CODE means: a rule (HA502), a return code (100024) or its name (ACL_ERROR_OP_NOT_FOUND)."""
+@click.argument("code", required=False)
+def explain(code: str | None) -> None:
+    """Prints what CODE means: a rule (HA502), a return code (100024) or its name (ACL_ERROR_OP_NOT_FOUND).
+
+    Without CODE: every rule in a line.
+    """
+    if code is None:
+        click.echo("\n".join(map(_rule_line, rules().values())))
+        return
     text = page(code)
     if text is None:
         click.echo(f"hostacl explain: {code} is no rule and no return code{_nearest(code)}", err=True)
@@ -37,6 +43,10 @@ def page(code: str) -> str | None:
 def names() -> Mapping[str, int]:
     """Every return code by its name."""
     return {name: value for name, value in vars(status).items() if name.startswith("ACL_") and isinstance(value, int)}
+
+
+def _rule_line(rule: type[Rule]) -> str:
+    return f"{rule.code}  {rule.title}: {rule.returns}"
 
 
 def _rule_page(rule: type[Rule]) -> str:
