@@ -98,7 +98,7 @@ def _counts(
     names = ", ".join(decl.name for decl in dynamic)
     raise Refused(
         "HA513",
-        f"{op}: {len(specs)} {side}s do not divide among {names}. Name the descriptors {dynamic[0].name}0, {dynamic[0].name}1 …",
+        f"{op}: {len(specs)} {side}s do not divide among {names}. Name them {dynamic[0].name}0, {dynamic[0].name}1 …",
     )
 
 

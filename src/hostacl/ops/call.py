@@ -28,7 +28,7 @@ class Unknown(Exception):  # noqa: N818 - it says what it is
 
 
 class Inferred(NamedTuple):
-    """What is known of an output: shape None for an unknown rank, -1 for an unknown dim; (min, max) of each, max -1: no bound."""
+    """What is known of an output: shape None for an unknown rank, -1 for an unknown dim; ranges with max -1: no bound."""
 
     dtype: int
     format: int

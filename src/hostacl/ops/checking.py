@@ -85,7 +85,8 @@ def _check_same(call: Call, one: tuple[str, TensorSpec], label: str, spec: Tenso
     raise call.refuse(
         rule,
         f"{label} = {described(spec)}, {name} = {described(other)}: "
-        f"{name} {dtypes.ge_name(other.dtype)}, {label} {dtypes.ge_name(spec.dtype)} differ; they must have one dtype. Cast one of them first.",
+        f"{name} {dtypes.ge_name(other.dtype)}, {label} {dtypes.ge_name(spec.dtype)} differ; they must have one dtype. "
+        f"Cast one of them first.",
     )
 
 

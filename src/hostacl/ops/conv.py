@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import product as product_of
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
+from hostacl import _kernels
 from hostacl.ops import dims
 from hostacl.ops.call import Call
 from hostacl.ops.dims import Dim, Shape
@@ -20,7 +22,7 @@ from hostacl.tensors import dtypes, formats
 
 Array = NDArray[Any]
 
-TILE_BYTES = 32 << 20
+TILE_BYTES = 4 << 20
 """What the columns of one tile may take."""
 
 
@@ -177,18 +179,20 @@ def correlate(x: Array, weight: Array, window: Window, groups: int) -> Array:
     reach = [(k - 1) * d + 1 for k, d in zip((kh, kw), window.dilation, strict=True)]
     oh, ow = [(size - r) // s + 1 for size, r, s in zip(padded.shape[2:], reach, window.stride, strict=True)]
     y = np.zeros((x.shape[0], filters, oh, ow), np.int32 if x.dtype.kind in "iu" else x.dtype)
-    if y.size == 0 or channels == 0:
+    if y.size == 0 or channels * kh * kw == 0:
         return y
-    rows = max(1, TILE_BYTES // (max(channels * kh * kw, 1) * ow * x.dtype.itemsize))
+    rows = min(oh, max(1, TILE_BYTES // (channels * kh * kw * ow * x.dtype.itemsize)))
     matrix = weight.reshape(groups, filters // groups, channels * kh * kw)
     patches = _patches(padded, (kh, kw), (oh, ow), window)
-    for image in range(x.shape[0]):
-        for group in range(groups):
-            part = slice(group * (filters // groups), (group + 1) * (filters // groups))
-            source = patches[image, group * channels : (group + 1) * channels]
-            for row in range(0, oh, rows):
-                columns = source[:, :, :, row : row + rows].reshape(channels * kh * kw, -1)
-                y[image, part, row : row + rows] = product(matrix[group], columns).reshape(filters // groups, -1, ow)
+    columns = np.empty((channels, kh, kw, rows, ow), x.dtype)
+    for image, group, row in product_of(range(x.shape[0]), range(groups), range(0, oh, rows)):
+        part = slice(group * (filters // groups), (group + 1) * (filters // groups))
+        source = patches[image, group * channels : (group + 1) * channels, :, :, row : row + rows]
+        tile = columns[:, :, :, : source.shape[3]] if source.shape[3] == rows else np.empty(source.shape, x.dtype)
+        _kernels.copy(source, tile)
+        y[image, part, row : row + rows] = product(matrix[group], tile.reshape(channels * kh * kw, -1)).reshape(
+            filters // groups, -1, ow
+        )
     return y
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,9 @@ Elementwise = Callable[..., Any]
 NATIVE_FROM = 65536
 """Elements from which on the native loops, which use several threads, beat NumPy's for float32 and float64."""
 
+BLOCK = 16384
+"""Elements of a block of a large tensor."""
+
 EXACT: dict[Any, Any] = {
     np.add: _kernels.add, np.subtract: _kernels.subtract, np.multiply: _kernels.multiply, np.true_divide: _kernels.divide,
     np.maximum: _kernels.maximum, np.minimum: _kernels.minimum, np.equal: _kernels.equal, np.not_equal: _kernels.not_equal,
@@ -33,9 +37,18 @@ EXACT: dict[Any, Any] = {
 }  # fmt: skip
 """NumPy functions with the native loop that gives the same bits."""
 
+BY_KEYWORD: dict[Any, Elementwise] = {
+    np.maximum: lambda x1, x2, y: np.maximum(x1, x2, out=y),
+    np.minimum: lambda x1, x2, y: np.minimum(x1, x2, out=y),
+}
+"""Two functions whose output NumPy 2.4 wants by keyword; by position it warns at each call."""
 
-def unary(op_type: str, function: Elementwise, **options: Any) -> Operator:
-    """An element-wise operator with one input: ``unary("Floor", np.floor)``. Half types go through native loops or a table."""
+
+def unary(op_type: str, function: Elementwise, doc: str | None = None, **options: Any) -> Operator:
+    """An element-wise operator with one input: ``unary("Floor", np.floor)``. Half types go through native loops or a table.
+
+    ``doc`` is the operator's page where the function has no docstring of ours.
+    """
     known = prototype(op_type)
     assert known is not None, op_type
     source = known.inputs[0].name
@@ -46,6 +59,7 @@ def unary(op_type: str, function: Elementwise, **options: Any) -> Operator:
     def direct(call: Call) -> Elementwise | None:
         return direct_unary(call, function)
 
+    run.__doc__ = doc or own_doc(function)
     options.setdefault("shape", shapes.same_as(source))
     options.setdefault("direct", direct)
     kernel(op_type, names={"x": source}, **options)(run)
@@ -59,10 +73,39 @@ def direct_unary(call: Call, function: Elementwise) -> Elementwise | None:
     if code in dtypes.HALVES:
         fast = EXACT.get(function) if code == out_code and not saturate else None
         return fast or precision.half_unary(function, code, out_code, saturate)
-    return same_type(call, function, (code,), out_code)
+    if isinstance(function, np.ufunc):
+        return same_type(call, function, (code,), out_code)
+    return in_blocks(function) if code == out_code and code in (dtypes.FLOAT, dtypes.DOUBLE) else None
 
 
-def binary(op_type: str, function: Elementwise, promote: bool = False, **options: Any) -> Operator:
+def with_attributes(call: Call) -> Elementwise | None:
+    """The ``direct`` of an element-wise kernel of one tensor and attributes: the kernel itself, the attributes filled in."""
+    (_, *fixed) = call.operator.parameters
+    values = {name: call.attrs.get(source) for name, source in fixed}
+    return direct_unary(call, partial(call.operator.kernel, **values))
+
+
+def in_blocks(function: Elementwise) -> Elementwise:
+    """A function of one tensor, large ones in blocks whose temporaries stay in the cache."""
+
+    def run(x: Array, y: Array) -> None:
+        if x.size <= BLOCK or not (x.flags.c_contiguous and y.flags.c_contiguous):
+            np.copyto(y, function(x))
+            return
+        apart = not np.may_share_memory(x, y) or x.ctypes.data == y.ctypes.data
+        source, target = (x if apart else x.copy()).reshape(-1), y.reshape(-1)
+        for start in range(0, source.size, BLOCK):
+            target[start : start + BLOCK] = function(source[start : start + BLOCK])
+
+    return run
+
+
+def own_doc(function: Elementwise) -> str | None:
+    """The docstring of a function of ours, None for NumPy's."""
+    return None if isinstance(function, np.ufunc) else function.__doc__
+
+
+def binary(op_type: str, function: Elementwise, doc: str | None = None, promote: bool = False, **options: Any) -> Operator:
     """An element-wise operator with two inputs that broadcast: ``binary("Add", np.add, promote=True)``.
 
     ``promote``: inputs of two types are taken, and the output has the type that both promote to.
@@ -77,6 +120,7 @@ def binary(op_type: str, function: Elementwise, promote: bool = False, **options
     def direct(call: Call) -> Elementwise | None:
         return direct_binary(call, function)
 
+    run.__doc__ = doc or own_doc(function)
     if promote:
         options.setdefault("mixed", (one, other))
         options.setdefault("dtype", {out: promoted(one, other)})
@@ -140,4 +184,4 @@ def same_type(call: Call, function: Elementwise, inputs: tuple[int, ...], out_co
     native = EXACT.get(function) if dtype in (np.float32, np.float64) else None
     shape = call.shapes_out[0]
     large = shape is not None and dims.known(*shape) and dims.count(shape) >= NATIVE_FROM  # type: ignore[operator]
-    return native if native is not None and large else function
+    return native if native is not None and large else BY_KEYWORD.get(function, function)

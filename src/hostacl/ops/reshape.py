@@ -80,7 +80,7 @@ def _slice_size(call: Call, place: int, dim: Dim, offset: int, size: int) -> Dim
     if size < -1 or (high is not None and offset + size > high):
         raise call.refuse(
             "HA519",
-            f"size[{place}] = {size} from offset {offset}; x has {high} along axis {place}. Allowed: what fits, or -1: to the end.",
+            f"size[{place}] = {size} from offset {offset}; x has {high} along axis {place}. Allowed: what fits, or -1.",
         )
     return dim - offset if size == -1 else size
 

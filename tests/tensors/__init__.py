@@ -1,0 +1,1 @@
+"""Tests of data types and layouts."""
