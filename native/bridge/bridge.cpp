@@ -6,6 +6,7 @@
 
 #include "bridge/locate.hpp"
 #include "core/hooks.hpp"
+#include "core/lifecycle.hpp"
 #include "core/message.hpp"
 
 #include <atomic>
@@ -207,6 +208,7 @@ bool start(std::string* why) { // start_mutex is held: no thread can hold the lo
     bool done = import_hostacl(why);
     api.PyEval_SaveThread();
     pthread_atfork(before_fork, after_fork_parent, after_fork_child);
+    at_finalize(flush_python_output);
     return done;
 }
 

@@ -15,8 +15,8 @@ HACL_API bool ensure_python(std::string* why);
 // hostacl._machine says so when it clears the hooks, because its interpreter ends: no other one is started after that.
 HACL_API void python_ended();
 
-// Writes out what Python's sys.stdout and sys.stderr hold, when this library started Python (nobody else will). Called by
-// aclFinalize. No lock of ours may be held.
+// Writes out what Python's sys.stdout and sys.stderr hold, when this library started Python (nobody else will). aclFinalize
+// does it. No lock of ours may be held.
 HACL_API void flush_python_output();
 
 } // namespace hostacl

@@ -1,5 +1,6 @@
 #include "module/machine_hooks.hpp"
 
+#include "bridge/bridge.hpp"
 #include "core/hooks.hpp"
 #include "core/message.hpp"
 #include "module/machine_table.hpp"
@@ -74,7 +75,10 @@ bool interrupted() {
     return raised;
 }
 
-void clear_hooks() { hooks() = Hooks{}; }
+void clear_hooks() {
+    python_ended();
+    hooks() = Hooks{};
+}
 
 PyObject* end(PyObject*, PyObject*) {
     clear_hooks();

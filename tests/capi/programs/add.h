@@ -25,8 +25,8 @@ static inline void fail_at(int line, long code) {
         if (!(condition)) fail_at(__LINE__, -1);         \
     } while (0)
 
-/* 1.5 + 2.25 on 8 floats, on a stream; gives the code of the call, else of the synchronize. */
-static inline aclError add_once(aclrtStream stream) {
+/* 1.5 + 2.25 on 8 floats, by Add or another name, on a stream; gives the code of the call, else of the synchronize. */
+static inline aclError add_by(const char *op, aclrtStream stream) {
     float host[8], out[8];
     int64_t dims[] = {8};
     void *memory[3];
@@ -39,7 +39,7 @@ static inline aclError add_once(aclrtStream stream) {
         descs[i] = aclCreateTensorDesc(ACL_FLOAT, 1, dims, ACL_FORMAT_ND);
         buffers[i] = aclCreateDataBuffer(memory[i], sizeof host);
     }
-    aclError code = aclopCompileAndExecuteV2("Add", 2, descs, buffers, 1, descs + 2, buffers + 2, NULL, ACL_ENGINE_SYS,
+    aclError code = aclopCompileAndExecuteV2(op, 2, descs, buffers, 1, descs + 2, buffers + 2, NULL, ACL_ENGINE_SYS,
                                              ACL_COMPILE_SYS, NULL, stream);
     if (!code) code = aclrtSynchronizeStream(stream);
     if (!code) {
@@ -53,5 +53,7 @@ static inline aclError add_once(aclrtStream stream) {
     }
     return code;
 }
+
+static inline aclError add_once(aclrtStream stream) { return add_by("Add", stream); }
 
 #endif

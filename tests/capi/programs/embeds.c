@@ -35,9 +35,13 @@ int main(int argc, char **argv) {
     REQUIRE(PyRun_SimpleString("import hostacl") == 0);
 
     REQUIRE(Py_FinalizeEx() == 0);
-    aclError code = add_once(NULL);
-    const char *why = aclGetRecentErrMsg();
-    printf("%d %s\n", code, why ? why : "no text");
+    const char *ops[] = {"Add", "AddV2"}; /* one that ran before, one that did not */
+    for (int i = 0; i < 2; i++) {
+        aclError code = add_by(ops[i], NULL);
+        const char *why = aclGetRecentErrMsg();
+        printf("%d %s\n", code, why ? why : "no text");
+    }
+    REQUIRE(!Py_IsInitialized());
     CHECK(aclrtSynchronizeDevice());
     CHECK(aclrtResetDevice(0));
     CHECK(aclFinalize());
