@@ -140,6 +140,18 @@ def test_static_models_come_first_then_dynamic_ones_in_order() -> None:
     assert finds(store, add(TensorSpec(0, (4, 16)))) is static
 
 
+def test_the_first_added_counts_whatever_its_open_dims_are() -> None:
+    shapes = [(-1, 16), (-2,), (8, -1)]
+    for first in range(3):
+        store = ModelStore()
+        added = [store.add(add(TensorSpec(0, shape))) for shape in (*shapes[first:], *shapes[:first])]
+        assert finds(store, add()) is added[0]
+        store.remove(added[0])
+        assert finds(store, add()) is added[1]
+        store.clear()
+        assert finds(store, add()) is None
+
+
 def test_compiling_the_same_dynamic_signature_finds_it() -> None:
     store = ModelStore()
     model = store.add(add(RANGED))

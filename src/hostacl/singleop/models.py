@@ -8,7 +8,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from hostacl.singleop.keys import NO_BOUND, Attr, attr_key, dim_ranges, rank, shape_key, traits
 from hostacl.tensors.spec import TensorSpec
@@ -51,9 +51,9 @@ class Model:
         """Equal for two models that answer the same calls."""
         return (*signature(self.op_type, self.inputs, self.outputs, self.attrs), tuple(map(shape_key, self.tensors)))
 
-    def accepts(self, inputs: Tensors, outputs: Tensors) -> bool:
-        """Whether shapes of a call with the same signature lie within this model's."""
-        return all(map(within, self.tensors, (*inputs, *outputs)))
+    def accepts(self, tensors: Tensors) -> bool:
+        """Whether the shapes of a call with the same signature lie within this model's."""
+        return all(map(within, self.tensors, tensors))
 
 
 def signature(op_type: str, inputs: Tensors, outputs: Tensors, attrs: Attrs) -> tuple[Hashable, ...]:
@@ -86,7 +86,7 @@ class ModelStore:
         self.recency: Callable[[], Iterable[Model]] | None = None
         self._static = _Queue()
         self._dynamic = _Queue()
-        self._by_rank: dict[Hashable, list[Model]] = {}
+        self._ranges = _RangeIndex()
         self._removed: list[Callable[[Model], object]] = []
         self._new_lock()
         os.register_at_fork(after_in_child=self._new_lock)
@@ -115,7 +115,7 @@ class ModelStore:
             dropped = self._make_room(queue)
             queue.models[model.key] = model
             if model.dynamic:
-                self._by_rank.setdefault(_rank_key(model), []).append(model)
+                self._ranges.add(model)
             queue.age(model)
         self._tell(dropped)
         return model
@@ -126,7 +126,7 @@ class ModelStore:
         key = (*fixed, tuple(map(shape_key, (*inputs, *outputs))))
         with self._lock:
             model = self._static.models.get(key) or self._dynamic.models.get(key)
-            model = model or self._find_dynamic(fixed, inputs, outputs)
+            model = model or self._ranges.find(fixed, inputs, outputs)
             if model is not None:
                 self.touch(model)
             return model
@@ -156,11 +156,6 @@ class ModelStore:
         """The operators that there are models of, sorted."""
         return sorted({model.op_type for model in self})
 
-    def _find_dynamic(self, fixed: tuple[Hashable, ...], inputs: Tensors, outputs: Tensors) -> Model | None:
-        ranks = tuple(map(rank, (*inputs, *outputs)))
-        candidates = (*self._by_rank.get((fixed, ranks), ()), *self._by_rank.get((fixed, None), ()))
-        return next((model for model in candidates if model.accepts(inputs, outputs)), None)
-
     def _make_room(self, queue: _Queue) -> list[Model]:
         if len(queue.models) < self.maximum:
             return []
@@ -177,10 +172,7 @@ class ModelStore:
             return
         queue.drop(model)
         if model.dynamic:
-            same = self._by_rank[_rank_key(model)]
-            same.remove(model)
-            if not same:
-                del self._by_rank[_rank_key(model)]
+            self._ranges.remove(model)
 
     def _tell(self, models: Iterable[Model]) -> None:
         for model in models:
@@ -188,9 +180,68 @@ class ModelStore:
                 callback(model)
 
 
-def _rank_key(model: Model) -> Hashable:
-    ranks = tuple(map(rank, model.tensors))
-    return (signature(model.op_type, model.inputs, model.outputs, model.attrs), None if -2 in ranks else ranks)
+_Place: TypeAlias = tuple[int, int]
+"""A tensor's number and one of its axes."""
+
+
+class _Group(NamedTuple):
+    """What dynamic models have in common: each tensor's rank (-2: open), and which dims are fixed."""
+
+    ranks: tuple[int, ...]
+    fixed: tuple[_Place, ...]
+
+    def values(self, tensors: Sequence[TensorSpec]) -> tuple[int, ...] | None:
+        """The dims of a call where the group's are fixed; None when a rank differs."""
+        if any(mine not in (-2, rank(spec)) for mine, spec in zip(self.ranks, tensors, strict=True)):
+            return None
+        return tuple(tensors[number].shape[axis] for number, axis in self.fixed)
+
+
+class _RangeIndex:
+    """Dynamic models by signature, by group, then by their fixed dims: only ranges are left to compare one by one."""
+
+    def __init__(self) -> None:
+        self._groups: dict[Hashable, dict[_Group, dict[tuple[int, ...], dict[Model, int]]]] = {}
+        self._count = 0
+
+    def add(self, model: Model) -> None:
+        """Takes a model in."""
+        fixed, group, values = _path(model)
+        self._count += 1
+        self._groups.setdefault(fixed, {}).setdefault(group, {}).setdefault(values, {})[model] = self._count
+
+    def remove(self, model: Model) -> None:
+        """Forgets a model, and what held no other."""
+        fixed, group, values = _path(model)
+        groups = self._groups[fixed]
+        del groups[group][values][model]
+        if not groups[group][values]:
+            del groups[group][values]
+        if not groups[group]:
+            del groups[group]
+        if not groups:
+            del self._groups[fixed]
+
+    def find(self, fixed: Hashable, inputs: Tensors, outputs: Tensors) -> Model | None:
+        """Of the models that hold the shapes of a call, the one that was added first."""
+        tensors = (*inputs, *outputs)
+        fitting: dict[Model, int] = {}
+        for group, by_dims in self._groups.get(fixed, {}).items():
+            values = group.values(tensors)
+            same = {} if values is None else by_dims.get(values, {})
+            first = next((model for model in same if model.accepts(tensors)), None)
+            if first is not None:
+                fitting[first] = same[first]
+        return min(fitting, key=fitting.__getitem__, default=None)
+
+
+def _path(model: Model) -> tuple[Hashable, _Group, tuple[int, ...]]:
+    """Where the index keeps a model."""
+    tensors = model.tensors
+    places = ((number, axis) for number, spec in enumerate(tensors) for axis in range(max(rank(spec), 0)))
+    known = tuple((number, axis) for number, axis in places if tensors[number].shape[axis] >= 0)
+    values = tuple(tensors[number].shape[axis] for number, axis in known)
+    return signature(model.op_type, model.inputs, model.outputs, model.attrs), _Group(tuple(map(rank, tensors)), known), values
 
 
 class _Queue:
