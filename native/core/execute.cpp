@@ -570,6 +570,16 @@ uint64_t plan_last_use(uint64_t model) {
     return latest;
 }
 
+void clear_handles() {
+    std::vector<PlanPtr> dropped; // ended after the lock: ending enters Python
+    Lock lock = lock_machine();
+    op_handles().each([&](Handle, OpHandle& handle) {
+        for (PlanPtr& plan : handle.plans) dropped.push_back(std::move(plan));
+    });
+    op_handles().clear();
+    lock.unlock();
+}
+
 size_t live_handles() {
     Lock lock = lock_machine();
     return op_handles().live();

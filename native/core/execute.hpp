@@ -106,5 +106,6 @@ HACL_API void drop_plans(uint64_t model);
 // The latest use of any plan of a model, for ageing; 0 when none is cached.
 HACL_API uint64_t plan_last_use(uint64_t model);
 HACL_API size_t live_handles();
+HACL_API void clear_handles(); // all operator handles are dead then
 
 } // namespace hostacl

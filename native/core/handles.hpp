@@ -60,6 +60,11 @@ template <class T, Kind K> class HandleTable {
         free_.push_back(static_cast<uint32_t>(handle & 0xFFFFFFFFu) - 1);
         return true;
     }
+    void clear() { // their handles are dead then, not free to mean others
+        std::vector<Handle> all;
+        each([&](Handle handle, T&) { all.push_back(handle); });
+        for (Handle handle : all) remove(handle);
+    }
     bool was_ours(Handle handle) const { // a handle of this kind, live or dead
         uint32_t index = static_cast<uint32_t>(handle & 0xFFFFFFFFu);
         return (handle >> 56) == static_cast<uint8_t>(K) && index >= 1 && index <= slots_.size();

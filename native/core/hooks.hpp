@@ -17,11 +17,10 @@ struct Hooks {
     Failure (*run)(Request& request) = nullptr;
     // Fills request.inferred, one a described output.
     Failure (*infer)(Request& request) = nullptr;
-    // Models: a blob in memory; a folder; forget all.
+    // Models: a blob in memory; a folder.
     Failure (*load)(const void* model, size_t size) = nullptr;
     Failure (*set_model_dir)(const char* path) = nullptr;
     Failure (*set_queue_limit)(uint64_t count) = nullptr;
-    void (*forget_models)() = nullptr;
     void (*release_plan)(Plan* plan) = nullptr;
     // "file.py:12" of the innermost Python frame that is not ours; empty in a thread without Python.
     std::string (*site)() = nullptr;

@@ -61,6 +61,13 @@ PyObject* configure_call(const Row&, const Args& args) { return to_python(config
 
 PyObject* setting_call(const Row&, const Args& args) { return to_python(setting(args.text(0)).c_str()); }
 
+PyObject* drop_plans_call(const Row&, const Args& args) {
+    drop_plans(args.integer<uint64_t>(0));
+    return Py_NewRef(Py_None);
+}
+
+PyObject* plan_last_use_call(const Row&, const Args& args) { return to_python(plan_last_use(args.integer<uint64_t>(0))); }
+
 // raise_in_thread(thread_id, exception): raised at that thread's next Python instruction; whether there is such a thread.
 PyObject* raise_in_thread_call(const Row&, const Args& args) {
     if (!PyExceptionClass_Check(args[1])) args.refuse(1, -1, "an exception class", args[1]);
@@ -71,10 +78,12 @@ PyObject* reset_call(const Row&, const Args&) {
     Waiting waiting(true);
     {
         Lock lock = lock_machine();
-        descs() = DescTable{};
-        buffers() = BufferTable{};
-        attrs() = AttrTable{};
+        descs().clear();
+        buffers().clear();
+        attrs().clear();
     }
+    clear_handles();
+    drop_plans(0);
     reset_machine();
     return Py_NewRef(Py_None);
 }
@@ -92,6 +101,8 @@ void add_inspect_rows(Rows& rows) {
         {"configure", "hostacl.configure", configure_call, {"name", "value"}, 2},
         {"setting", "setting", setting_call, {"name"}, 1},
         {"raise_in_thread", "raise_in_thread", raise_in_thread_call, {"thread_id", "exception"}, 2},
+        {"drop_plans", "drop_plans", drop_plans_call, {"model"}, 1},
+        {"plan_last_use", "plan_last_use", plan_last_use_call, {"model"}, 1},
         {"reset", "hostacl.reset", reset_call, {}, 0},
     });
 }

@@ -2,6 +2,7 @@
 #include "module/machine_run.hpp"
 
 #include "core/execute.hpp"
+#include "core/lifecycle.hpp"
 #include "core/machine.hpp"
 #include "core/message.hpp"
 #include "module/crossing.hpp"
@@ -376,8 +377,8 @@ void install_run_hooks() {
     all.load = load;
     all.set_model_dir = set_model_dir;
     all.set_queue_limit = set_queue_limit;
-    all.forget_models = forget_models;
     all.release_plan = release_plan;
+    at_finalize(forget_models);
 }
 
 } // namespace hostacl

@@ -2,22 +2,34 @@
 
 from __future__ import annotations
 
+import sys
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from hostacl.singleop.custom import op as op
+    from hostacl.switches import settings as settings
+
 __version__: str
+
+_LAZY = {"op": "hostacl.singleop.custom", "settings": "hostacl.switches", "__version__": "hostacl._machine"}
+"""What the package offers and where it is; looked up when asked for, so that `import acl` stays cheap."""
 
 
 def reset() -> None:
-    """Makes the machine as it was at the start of the process: no device set, no model known, no message kept.
+    """Makes the machine as it was when the process started: no device set, no model known, no message kept.
 
-    Settings are read again. For notebooks and tests. Handles and addresses from before are dead afterwards.
+    Settings are read from the environment again, handles and addresses from before are dead. For notebooks and tests.
     """
     from hostacl import _machine
 
     _machine.reset()
+    if library := sys.modules.get("hostacl.singleop.library"):
+        library.forget(everything=True)
 
 
-def __getattr__(name: str) -> str:
-    if name != "__version__":
+def __getattr__(name: str) -> Any:
+    if name not in _LAZY:
         raise AttributeError(f"module 'hostacl' has no attribute {name!r}")
-    from hostacl._machine import __version__
+    from importlib import import_module
 
-    return __version__
+    return getattr(import_module(_LAZY[name]), name)

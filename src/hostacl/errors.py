@@ -1,4 +1,4 @@
-"""The exceptions of the house: what went wrong, with the rule it breaks. Turned into return codes in one place (native/module)."""
+"""The exceptions of the house: what went wrong, with the rule it breaks. native/module turns them into return codes."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from __future__ import annotations
 class HostaclError(Exception):
     """Base of all errors of hostacl: a rule code such as ``HA503`` and a text.
 
-    The text names argument, value given, what is allowed and what to do. It starts with the operator or argument, not with the function:
-    the face puts its function's name in front.
+    The text names argument, value given, what is allowed and what to do. It starts with the operator or argument, not with
+    the function: the face puts its function's name in front.
     """
 
     def __init__(self, rule: str, text: str) -> None:
@@ -23,7 +23,8 @@ class Refused(HostaclError):  # noqa: N818 - it says what happened
 class Failed(HostaclError):  # noqa: N818 - it says what happened
     """An operator that went wrong while it ran, as on a device: kept in the stream and returned by the next synchronize.
 
-    ``code`` is 507035 for bad data seen by a device kernel (an index out of range), 507018 for a host-side operator, 507015 otherwise.
+    ``code`` is 507035 for bad data seen by a device kernel (an index out of range), 507018 for a host-side operator,
+    507015 otherwise.
     """
 
     def __init__(self, rule: str, text: str, code: int = 507035) -> None:
