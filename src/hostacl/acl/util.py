@@ -37,13 +37,13 @@ def _check_array(function: str, array: object) -> Array:
 def numpy_to_ptr(array: Array) -> int:
     """The address of an array's first element. The caller keeps the array alive.
 
-    A RuntimeWarning is given for an array that is not C-contiguous: what lies at the address is its memory, in another order than
-    its elements. Use ``numpy_contiguous_to_ptr`` then.
+    A RuntimeWarning is given for an array that is not C-contiguous: what lies at the address is its memory, in another order
+    than its elements. Use ``numpy_contiguous_to_ptr`` then.
     """
     if not _check_array("numpy_to_ptr", array).flags.c_contiguous:
         warnings.warn(
-            f"acl.util.numpy_to_ptr(): the array of shape {array.shape} and strides {array.strides} is not C-contiguous: its memory "
-            "is not in the order of its elements. Pass numpy.ascontiguousarray(array), or use numpy_contiguous_to_ptr.",
+            f"acl.util.numpy_to_ptr(): the array of shape {array.shape} and strides {array.strides} is not C-contiguous: its "
+            "memory is not in the order of its elements. Pass numpy.ascontiguousarray(array), or use numpy_contiguous_to_ptr.",
             RuntimeWarning,
             stacklevel=2,
         )
@@ -62,9 +62,9 @@ def numpy_contiguous_to_ptr(array: Array) -> tuple[int, Array]:
 def ptr_to_numpy(ptr: int, shape: Sequence[int], type_num: int) -> Array | None:
     """An array over the memory at an address; nothing is copied.
 
-    ``shape`` is a tuple or a list; ``type_num`` is NumPy's number of the type (``np.dtype.num``: 5 is int32), not an aclDataType.
-    Memory of ours is kept until the array is gone; other memory must live as long. None, with a message, for address 0, freed
-    memory, a negative dim or a number that is no plain type.
+    ``shape`` is a tuple or a list; ``type_num`` is NumPy's number of the type (``np.dtype.num``: 5 is int32), not an
+    aclDataType. Memory of ours is kept until the array is gone; other memory must live as long. None, with a message, for
+    address 0, freed memory, a negative dim or a number that is no plain type.
     """
     if not isinstance(shape, tuple | list):
         raise TypeError(f"acl.util.ptr_to_numpy(): argument 'shape' must be tuple or list, not {type(shape).__name__}")
@@ -74,7 +74,7 @@ def ptr_to_numpy(ptr: int, shape: Sequence[int], type_num: int) -> Array | None:
         _machine.fail("acl.util.ptr_to_numpy", 100000, "HA232", reason)
         return None
     if block is not None and block["space"] == "device":
-        _machine.report("HA231", f"ptr = {ptr:#x} is device memory, which a host cannot read on a card; copy it to the host first")
+        _machine.report("HA231", f"ptr = {ptr:#x} is device memory, which a host cannot read on a card; copy it first")
     return _machine.array(ptr, shape, type_num, True, None)
 
 
@@ -107,7 +107,7 @@ def bytes_to_ptr(data: bytes) -> int:
 
 
 def ptr_to_bytes(ptr: int, size: int) -> bytes | None:
-    """A copy of ``size`` bytes at an address; None, with a message, for address 0, a negative size, or memory that was freed."""
+    """A copy of ``size`` bytes at an address; None, with a message, for address 0, a negative size, or freed memory."""
     block = _machine.find_block(ptr)
     reason = f"size = {size}; allowed: 0 or more" if size < 0 else _reason_against_address(ptr, block)
     room = block["start"] + block["capacity"] - ptr if block is not None else size
@@ -122,8 +122,8 @@ def ptr_to_bytes(ptr: int, size: int) -> bytes | None:
 def start_thread(func: Callable[[Any], object], args: Any) -> tuple[int, int]:
     """Runs ``func(args)`` in a thread of its own: ``(thread_id, ret)``.
 
-    The id is what ``acl.rt.subscribe_report`` takes. Such a function usually loops over ``acl.rt.process_report`` until the program
-    tells it to stop; end the thread with ``stop_thread``.
+    The id is what ``acl.rt.subscribe_report`` takes. Such a function usually loops over ``acl.rt.process_report`` until the
+    program tells it to stop; end the thread with ``stop_thread``.
     """
     if not callable(func):
         raise TypeError(f"acl.util.start_thread(): argument 'func' must be callable, not {type(func).__name__}")
