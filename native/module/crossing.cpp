@@ -2,8 +2,13 @@
 
 #include "core/message.hpp"
 
+#include <pthread.h>
+
+#include <atomic>
+#include <chrono>
 #include <mutex>
 #include <string>
+#include <thread>
 #include <vector>
 
 extern "C" int _Py_IsFinalizing(void) __attribute__((weak)); // 3.10 to 3.12
@@ -23,10 +28,8 @@ struct Ended {
     std::mutex mutex;
     std::vector<PyThreadState*> states;
 };
-Ended& ended() {
-    static auto* list = new Ended;
-    return *list;
-}
+Ended* ended_list = new Ended;
+Ended& ended() { return *ended_list; }
 
 struct KeptState {
     PyThreadState* state = nullptr;
@@ -61,13 +64,29 @@ void free_ended() {
 
 int collector_holds = 0;
 int collector_was_on = 0;
+bool collector_forked = false; // the holds are those of threads that the child does not have
 
 void hold_collector() {
+    if (collector_forked && collector_holds > 0 && collector_was_on) PyGC_Enable();
+    if (collector_forked) collector_holds = 0;
+    collector_forked = false;
     if (collector_holds++ == 0) collector_was_on = PyGC_Disable();
 }
 
 void release_collector() {
     if (--collector_holds == 0 && collector_was_on) PyGC_Enable();
+}
+
+// ---- the end of the interpreter: Python ends a thread that waits for its lock then, inside our frames ----
+
+std::atomic<int> client_threads{0}; // at or behind Python's lock
+std::atomic<bool> closed{false};
+
+// Python has freed the thread states of the parent's other threads, and those threads are not here.
+void after_fork_in_child() {
+    ended_list = new Ended;
+    collector_forked = true;
+    client_threads = 0;
 }
 
 // ---- contexts in which NumPy is quiet (NumPy 2: its error state is a context variable) ----
@@ -155,7 +174,11 @@ Crossing::Crossing() {
         entered_ = true;
         return;
     }
-    if (interpreter_ends()) return;
+    client_threads++;
+    if (closed || interpreter_ends()) {
+        client_threads--;
+        return;
+    }
     bool first = PyGILState_GetThisThreadState() == nullptr;
     state_ = PyGILState_Ensure();
     entered_ = took_lock_ = true;
@@ -168,6 +191,20 @@ Crossing::~Crossing() {
     if (!took_lock_) return;
     release_collector();
     PyGILState_Release(state_);
+    client_threads--;
+}
+
+void close_crossings() {
+    closed = true;
+    PyThreadState* state = PyEval_SaveThread();
+    for (int i = 0; client_threads > 0 && i < 10000; i++) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    PyEval_RestoreThread(state);
+}
+
+void prepare_crossings() {
+    closed = false;
+    static const int registered = pthread_atfork(nullptr, nullptr, after_fork_in_child);
+    static_cast<void>(registered);
 }
 
 Quiet::Quiet() {

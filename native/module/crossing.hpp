@@ -23,6 +23,12 @@ class Crossing {
     PyGILState_STATE state_{};
 };
 
+// Once, when the hooks are set.
+void prepare_crossings();
+
+// From here on client threads do not enter; waits (10 s at most) for those that are in. Needs the lock, and lets go of it meanwhile.
+void close_crossings();
+
 // Floating-point warnings are off while it lives, whatever np.seterr the user set. Needs the lock.
 class Quiet {
   public:

@@ -3,6 +3,7 @@
 #include "bridge/bridge.hpp"
 #include "core/hooks.hpp"
 #include "core/message.hpp"
+#include "module/crossing.hpp"
 #include "module/machine_table.hpp"
 
 #include <unistd.h>
@@ -81,6 +82,7 @@ void clear_hooks() {
 }
 
 PyObject* end(PyObject*, PyObject*) {
+    close_crossings();
     clear_hooks();
     return Py_NewRef(Py_None);
 }
@@ -120,6 +122,7 @@ FaceCall::FaceCall() { waits++; }
 FaceCall::~FaceCall() { waits--; }
 
 bool install_hooks(PyObject* module) {
+    prepare_crossings();
     if (!find_folders(module)) return false;
     hooks().site = site;
     hooks().release_lock = release_lock;
