@@ -8,6 +8,7 @@
 
 #include <deque>
 #include <map>
+#include <utility>
 
 namespace hostacl {
 namespace {
@@ -107,6 +108,13 @@ StreamPtr posting_stream(Reports sort, uint64_t thread) {
 }
 
 } // namespace
+
+void end_subscriptions(Stream& stream) {
+    for (Reports sort : {Reports::Callback, Reports::HostFunc}) {
+        uint64_t thread = std::exchange(thread_of(stream, sort), 0);
+        if (thread) leave(sort, thread);
+    }
+}
 
 Code subscribe(Reports sort, uint64_t thread, Handle handle) {
     Lock lock = lock_machine();

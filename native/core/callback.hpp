@@ -15,6 +15,8 @@ Code launch_callback(Reports sort, Callback function, void* user_data, bool bloc
 Code process_report(Reports sort, int64_t timeout_ms); // in the subscribed thread
 
 
+void end_subscriptions(Stream& stream); // the stream is no more; lock held
+
 // aclrtLaunchHostFunc: the function is a task of the stream like any other and needs no subscribed thread.
 Code launch_host_function(Callback function, void* user_data, Handle stream);
 

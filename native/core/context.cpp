@@ -1,5 +1,6 @@
 #include "core/context.hpp"
 
+#include "core/callback.hpp"
 #include "core/config.hpp"
 #include "core/message.hpp"
 #include "core/schedule.hpp"
@@ -101,6 +102,7 @@ void end_context(const ContextPtr& context, bool drop) {
     context->alive = false;
     for (const StreamPtr& stream : all) {
         stream->dead = true;
+        end_subscriptions(*stream);
         streams().remove(stream->handle);
     }
     contexts().remove(context->handle);
@@ -158,6 +160,7 @@ void forget_contexts_after_fork() {
     streams().each([](Handle, const StreamPtr& stream) {
         stream->busy = false;
         stream->dead = true;
+        end_subscriptions(*stream);
     });
     leak_queues_after_fork();
     for (auto& [device, state] : devices()) state.primary = 0;

@@ -88,6 +88,7 @@ bool is_initialized() {
 }
 
 Code initialize(const char* path) {
+    config(); // the environment counts from here on, also for the log
     std::string text;
     if (path && *path)
         if (Code code = read_config_file(path, &text)) return code;

@@ -1,5 +1,6 @@
 #include "core/stream.hpp"
 
+#include "core/callback.hpp"
 #include "core/config.hpp"
 #include "core/message.hpp"
 #include "core/schedule.hpp"
@@ -98,6 +99,7 @@ Code destroy_stream(Handle handle, bool force) {
     wait.target = stream.get();
     if (run_until(lock, wait) == Waited::Interrupted) return fail(500000, "HA311", "the wait was interrupted; the stream goes on");
     stream->dead = true;
+    end_subscriptions(*stream);
     streams().remove(handle);
     for (const Failure& failure : stream->failures)
         report("HA308", "a stream is destroyed with a failure that no synchronize returned: " + failure.text);
