@@ -48,11 +48,40 @@ def run(op: str, *inputs: Any, outputs: Sequence[TensorSpec] | None = None, cons
         outputs = inferred(bind(op, inputs, (), const, layout, **attrs))
     call = bind(op, inputs, outputs, const, layout, **attrs)
     results = [np.full(one.shape, 77).astype(dtypes.numpy_dtype(one.dtype)) for one in outputs]
-    shapes = call.function()(*inputs, *results)
+    with np.errstate(all="ignore"):  # as the execute path does
+        shapes = call.function()(*inputs, *results)
     if not call.exact:
         assert shapes is not None
         results = [array.reshape(-1)[: int(np.prod(shape))].reshape(shape) for array, shape in zip(results, shapes, strict=True)]
     return results[0] if len(results) == 1 else results
+
+
+def values(code: int, shape: tuple[int, ...], seed: int = 0, low: float = -8, high: float = 8) -> np.ndarray[Any, Any]:
+    """Random values that the dtype holds, whole numbers for integer types."""
+    rng, dtype = np.random.default_rng(seed), dtypes.numpy_dtype(code)
+    if dtype.kind == "b":
+        return rng.integers(0, 2, shape).astype(bool)
+    if dtype.kind == "c":
+        return (rng.uniform(low, high, shape) + 1j * rng.uniform(low, high, shape)).astype(dtype)
+    if code == dtypes.COMPLEX32:
+        return rng.uniform(low, high, (*shape, 2)).astype(np.float16).view(dtype)[..., 0]
+    whole = dtype.kind in "iu"
+    return (rng.integers(max(low, 0) if dtype.kind == "u" else low, high + 1, shape) if whole else rng.uniform(low, high, shape)).astype(dtype)
+
+
+def wide(array: Any) -> Any:
+    """The array in a type that computes precisely: float64, complex128, or Python integers."""
+    if array.dtype == dtypes.PAIR16:
+        return array["real"].astype(np.float64) + 1j * array["imag"].astype(np.float64)
+    if array.dtype.kind in "iu":
+        return array.astype(object)
+    return array.astype(np.complex128 if array.dtype.kind == "c" else np.float64)
+
+
+def eps(code: int) -> float:
+    """The distance from 1 to the next larger value of a float or complex type; 0 for others."""
+    return {dtypes.FLOAT16: 2**-10, dtypes.BF16: 2**-7, dtypes.FLOAT: 2**-23, dtypes.DOUBLE: 2**-52, dtypes.COMPLEX32: 2**-10,
+            dtypes.COMPLEX64: 2**-23, dtypes.COMPLEX128: 2**-52}.get(code, 0.0)  # fmt: skip
 
 
 def inferred(call: Call) -> list[TensorSpec]:

@@ -1,4 +1,4 @@
-"""Functions of one tensor, element by element: rounding, powers, logarithms, circles and hyperbolas, tests for NaN and infinity."""
+"""Functions of one tensor, element by element: rounding, powers, logarithms, trigonometry, tests for NaN."""
 
 from __future__ import annotations
 
@@ -113,7 +113,8 @@ def own_dtype(call: Call) -> int:
     return call.dtype("x")
 
 
-unary("Inv", reciprocal, dtypes={"y": (dtypes.DOUBLE, dtypes.INT64, dtypes.COMPLEX64, dtypes.COMPLEX128)}, dtype={"y": own_dtype})
+LEFT_OUT = (dtypes.DOUBLE, dtypes.INT64, dtypes.COMPLEX64, dtypes.COMPLEX128)
+unary("Inv", reciprocal, dtypes={"y": LEFT_OUT}, dtype={"y": own_dtype})
 
 
 @kernel("Power", shape=same_as("x"), direct=with_attributes)
@@ -178,12 +179,12 @@ def complex_(real: Array, imag: Array) -> Array:
 
 
 @kernel("Real", shape=same_as("input"), dtype={"output": part_of}, dtype_attrs={"output": "Tout"})
-def real(input: Array) -> Array:  # noqa: A002 - the prototype's name
+def real(input: Array) -> Array:
     """The real parts; Tout must be the type that fits the input."""
     return input.real
 
 
 @kernel("Imag", shape=same_as("input"), dtype={"output": part_of}, dtype_attrs={"output": "Tout"})
-def imag(input: Array) -> Array:  # noqa: A002 - the prototype's name
+def imag(input: Array) -> Array:
     """The imaginary parts; Tout must be the type that fits the input."""
     return input.imag

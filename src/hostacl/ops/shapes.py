@@ -98,7 +98,13 @@ def unknown_reduction(call: Call, shape: Shape, keep: bool) -> Shape:
     """What is known of a reduced shape before the axes are: with kept dims, each is 1 or what it was."""
     if not keep:
         raise Unknown
-    return tuple(dim if dim == 1 else Between(min(1, dims.bounds(dim)[0]), dims.bounds(dim)[1]) for dim in shape)
+    return tuple(dim if dim == 1 else one_or(dim) for dim in shape)
+
+
+def one_or(dim: Dim) -> Dim:
+    """A dim that is 1 or what it was; an empty one may become 1 too."""
+    low, high = dims.bounds(dim)
+    return Between(min(1, low), None if high is None else max(1, high))
 
 
 def reduction_axes(call: Call, name: str, rank: int) -> tuple[int, ...]:

@@ -1,0 +1,221 @@
+"""Arithmetic of two or three tensors, and of a tensor with numbers, beyond plus, minus, times and divided by."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import reduce
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hostacl import _kernels
+from hostacl.config import settings
+from hostacl.ops import dims
+from hostacl.ops.call import Call
+from hostacl.ops.declare import binary, with_attributes
+from hostacl.ops.dims import Shape
+from hostacl.ops.elementwise import truncated_divide
+from hostacl.ops.registry import kernel
+from hostacl.ops.shapes import broadcast, broadcast_inputs, equal_dims, same_as
+from hostacl.tensors import dtypes
+
+Array = NDArray[Any]
+
+
+def native_number(loop: Callable[..., None]) -> Callable[[Call], Any]:
+    """The native loop of a float tensor with one number, NumPy's way for the rest."""
+
+    def direct(call: Call) -> Any:
+        value = call.attr("value")
+        if call.dtype("x") not in dtypes.FLOATS or settings().saturate:
+            return with_attributes(call)
+        return lambda x, y: loop(x, value, y)
+
+    return direct
+
+
+@kernel("Muls", shape=same_as("x"), direct=native_number(_kernels.muls))
+def muls(x: Array, value: float) -> Array:
+    """x times a number. Integers are multiplied in float32 and cut off toward zero; out of range gives the nearest bound."""
+    return x.astype(np.float32) * np.float32(value) if x.dtype.kind in "iu" else x * x.dtype.type(value)
+
+
+@kernel("Adds", shape=same_as("x"), direct=native_number(_kernels.adds))
+def adds(x: Array, value: float) -> Array:
+    """x plus a number. Integers are added in float64 and cut off toward zero; out of range gives the nearest bound."""
+    return x.astype(np.float64) + value if x.dtype.kind in "iu" else x + x.dtype.type(value)
+
+
+@kernel("Axpy", shape=broadcast("x1", "x2"))
+def axpy(x1: Array, x2: Array, alpha: float) -> Array:
+    """x1 + alpha·x2. Integers are computed with in float64 and cut off toward zero."""
+    wide = x1.astype(np.float64) if x1.dtype.kind in "iu" else x1
+    return wide + x2 * wide.dtype.type(alpha)
+
+
+def with_scalars(*names: str) -> Callable[..., Callable[[Call], Shape]]:
+    """Makes shape rules in which the inputs ``names`` have one element and do not count."""
+
+    def make(*others: str) -> Callable[[Call], Shape]:
+        def rule(call: Call) -> Shape:
+            for name in names:
+                one_element(call, name)
+            return broadcast_inputs(call, *others)
+
+        return rule
+
+    return make
+
+
+def one_element(call: Call, name: str) -> None:
+    """Refuses an input that has not one element."""
+    shape = call.shape(name)
+    if dims.known(*shape) and dims.count(shape) != 1:
+        raise call.refuse("HA504", f"{name} = {dims.text(shape)}; allowed: one element.")
+
+
+@kernel("AxpyV2", shape=with_scalars("alpha")("x1", "x2"))
+def axpy_v2(x1: Array, x2: Array, alpha: Array) -> Array:
+    """x1 + alpha·x2, where alpha has one element. Integers wrap."""
+    return x1 + alpha.reshape(()) * x2
+
+
+@kernel("ClipByValue", "ClipByValueV2", shape=broadcast("x", "clip_value_min", "clip_value_max"))
+def clip_by_value(x: Array, clip_value_min: Array, clip_value_max: Array) -> Array:
+    """min(max(x, low), high), all three broadcast. NaN stays NaN; where low > high it is high.
+
+    Complex numbers are ordered by their real part, then by the imaginary one.
+    """
+    return np.minimum(np.maximum(x, clip_value_min), clip_value_max)
+
+
+binary("AddV2", np.add, "x1 plus x2; of two types in the one that both promote to. Integers wrap.", promote=True)
+
+
+def floor_div(x1: Array, x2: Array) -> Array:
+    """The largest integer not above x1/x2, which is rounded to the type first. Integers: x/0 is 0; complex: both parts."""
+    if x1.dtype.kind in "iu":
+        return np.asarray(np.floor_divide(x1, x2))
+    quotient = np.true_divide(x1, x2)
+    return np.floor(quotient) if quotient.dtype.kind != "c" else np.floor(quotient.real) + 1j * np.floor(quotient.imag)
+
+
+def floor_mod(x1: Array, x2: Array) -> Array:
+    """What is left of x1/x2 rounded down, with the sign of x2. Integers: x mod 0 is x; floats: NaN."""
+    rest = np.mod(x1, x2)
+    return np.where(x2 == 0, x1, rest) if x1.dtype.kind in "iu" else rest
+
+
+def mod(x1: Array, x2: Array) -> Array:
+    """What is left of x1/x2 cut off, with the sign of x1. Integers: x mod 0 is x; floats: NaN."""
+    rest = np.fmod(x1, x2)
+    return np.where(x2 == 0, x1, rest) if x1.dtype.kind in "iu" else rest
+
+
+def div_no_nan(x1: Array, x2: Array) -> Array:
+    """x1/x2, and 0 where x2 is 0, of NaN and Inf too. Integers are cut off toward zero."""
+    if x1.dtype.kind in "iu":
+        return truncated_divide(x1, x2)
+    return np.where(x2 == 0, x1.dtype.type(0), np.true_divide(x1, x2))
+
+
+def xlogy(x1: Array, x2: Array) -> Array:
+    """x1·log(x2), and 0 where x1 is 0, whatever x2 is."""
+    return np.where(x1 == 0, x1.dtype.type(0), x1 * np.log(x2))
+
+
+def xdivy(x1: Array, x2: Array) -> Array:
+    """x1/x2, and 0 where x1 is 0, whatever x2 is."""
+    return np.where(x1 == 0, x1.dtype.type(0), np.true_divide(x1, x2))
+
+
+binary("FloorDiv", floor_div)
+binary("FloorMod", floor_mod)
+binary("Mod", mod)
+binary("DivNoNan", div_no_nan)
+binary("Xlogy", xlogy)
+binary("Xdivy", xdivy)
+binary("Atan2", np.arctan2, "The angle of the point (x2, x1), from -π to π; signed zeros count.")
+
+
+def onto(name: str, *others: str) -> Callable[[Call], Shape]:
+    """The shape of an input that others broadcast onto; refuses others that would make it larger."""
+
+    def rule(call: Call) -> Shape:
+        shape, joined = call.shape(name), broadcast_inputs(call, name, *others)
+        if len(joined) != len(shape) or (dims.known(*joined, *shape) and joined != shape):
+            told = ", ".join(f"{other} = {dims.text(call.shape(other))}" for other in others if call.has(other))
+            raise call.refuse("HA504", f"{told} do not broadcast onto {name} = {dims.text(shape)}.")
+        return shape
+
+    return rule
+
+
+def add_mat_shape(call: Call) -> Shape:
+    """The shape of c, onto which a and b broadcast; alpha and beta have one element."""
+    one_element(call, "beta")
+    one_element(call, "alpha")
+    return onto("c", "a", "b")(call)
+
+
+@kernel("AddMatMatElements", shape=add_mat_shape)
+def add_mat_mat_elements(c: Array, a: Array, b: Array, beta: Array, alpha: Array) -> Array:
+    """beta·c + alpha·a·b, element by element."""
+    return beta.reshape(()) * c + alpha.reshape(()) * a * b
+
+
+@kernel("Lerp", shape=broadcast("start", "end", "weight"))
+def lerp(start: Array, end: Array, weight: Array) -> Array:
+    """start + weight·(end - start)."""
+    return start + weight * (end - start)
+
+
+@kernel("Addcmul", shape=with_scalars("value")("input_data", "x1", "x2"))
+def addcmul(input_data: Array, x1: Array, x2: Array, value: Array) -> Array:
+    """input_data + value·x1·x2, where value has one element. Integers wrap."""
+    return input_data + value.reshape(()) * x1 * x2
+
+
+@kernel("Addcdiv", shape=with_scalars("value")("input_data", "x1", "x2"))
+def addcdiv(input_data: Array, x1: Array, x2: Array, value: Array) -> Array:
+    """input_data + value·x1/x2, where value has one element. Integers: the quotient is cut off toward zero, x/0 is 0."""
+    scaled = value.reshape(()) * x1
+    return input_data + (truncated_divide(scaled, x2) if scaled.dtype.kind in "iu" else scaled / x2)
+
+
+def checked_base(call: Call) -> Shape:
+    """The common shape; refuses a base that has no logarithm."""
+    base = call.attr("base")
+    if base != -1 and (base <= 0 or base == 1):
+        raise call.refuse("HA508", f"base = {base}; allowed: -1 (for e), or more than 0 and not 1.")
+    return broadcast_inputs(call, "x1", "x2")
+
+
+@kernel("LogAddExp", shape=checked_base)
+def log_add_exp(x1: Array, x2: Array, base: float, scale: float, shift: float) -> Array:
+    """log(base^z1 + base^z2) to the base (-1 for e), z = scale·x + shift, without overflow."""
+    z1, z2 = (x.astype(np.float64) * scale + shift for x in (x1, x2))
+    factor = 1.0 if base == -1 else np.log(base)
+    return np.logaddexp(z1 * factor, z2 * factor) / factor
+
+
+def all_equal(call: Call) -> Shape:
+    """The one shape of all tensors x."""
+
+    def join(one: Shape, other: Shape) -> Shape:
+        told = f"x has shapes {dims.text(one)} and {dims.text(other)}; all must be equal. Broadcast them first."
+        if len(one) != len(other):
+            raise call.refuse("HA504", told)
+        return tuple(equal_dims(call, a, b, told) for a, b in zip(one, other, strict=True))
+
+    return reduce(join, call.shapes("x"))
+
+
+@kernel("AddN", "AccumulateNV2", shape=all_equal)
+def add_n(x: list[Array]) -> Array:
+    """The sum of all tensors, which have one shape; halves are summed in float32, integers wrap."""
+    total = x[0].copy()
+    for one in x[1:]:
+        np.add(total, one, out=total)
+    return total

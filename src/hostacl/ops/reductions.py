@@ -1,0 +1,198 @@
+"""Means, extremes, products, logarithms of sums, standard deviations and truth over axes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import prod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hostacl import _kernels
+from hostacl.ops.call import Call
+from hostacl.ops.reduce import Axes, axes_of, reduction, sum_over
+from hostacl.ops.registry import kernel
+from hostacl.ops.shapes import reduced
+from hostacl.tensors import dtypes
+
+Array = NDArray[Any]
+
+
+def count_over(x: Array, axes: Axes) -> int:
+    """How many elements go into one result."""
+    return prod(x.shape[axis] for axis in axes)
+
+
+def mean_over(x: Array, axes: Axes, keep: bool) -> Any:
+    """The mean. Integers: the sum, in 64 bits, divided and cut off toward zero; of nothing: NaN, or 0 for integers."""
+    if x.dtype.kind not in "iub":
+        return sum_over(x, axes, keep) / x.dtype.type(count_over(x, axes))
+    total = np.sum(x, axis=axes, keepdims=keep, dtype=np.uint64 if x.dtype.kind == "u" else np.int64)
+    count = total.dtype.type(max(count_over(x, axes), 1))
+    return np.where(total < 0, -(-total // count), total // count) if total.dtype.kind == "i" else total // count
+
+
+def lowest(dtype: np.dtype[Any]) -> Any:
+    """What the largest of no elements is: -Inf, or the smallest integer."""
+    return dtype.type(-np.inf) if dtype.kind in "fc" else np.iinfo(dtype).min
+
+
+def highest(dtype: np.dtype[Any]) -> Any:
+    """What the smallest of no elements is: +Inf, or the largest integer."""
+    return dtype.type(np.inf) if dtype.kind in "fc" else np.iinfo(dtype).max
+
+
+def max_over(x: Array, axes: Axes, keep: bool) -> Any:
+    """The largest element; NaN when there is one; of nothing -Inf, or the smallest integer. Complex: by real, then imaginary part."""
+    if x.size == 0:
+        return np.max(x, axis=axes, keepdims=keep, initial=lowest(x.dtype))
+    if x.dtype == np.float32 and axes and sorted(axes) == list(range(x.ndim - len(axes), x.ndim)):
+        lead = x.shape[: x.ndim - len(axes)]
+        out = np.empty(prod(lead), np.float32)
+        _kernels.row_max(np.ascontiguousarray(x).reshape(out.size, -1), out)
+        return out.reshape(lead + (1,) * len(axes) if keep else lead)
+    return np.max(x, axis=axes, keepdims=keep)
+
+
+def min_over(x: Array, axes: Axes, keep: bool) -> Any:
+    """The smallest element; NaN when there is one; of nothing +Inf, or the largest integer. Complex: by real, then imaginary part."""
+    return np.min(x, axis=axes, keepdims=keep, **({"initial": highest(x.dtype)} if x.size == 0 else {}))
+
+
+def prod_over(x: Array, axes: Axes, keep: bool) -> Any:
+    """The product, of nothing 1; integers wrap in their type, half types and float32 are multiplied in float64."""
+    wide = {"f": np.float64, "c": np.complex128}.get(x.dtype.kind, x.dtype)
+    return np.prod(x, axis=axes, keepdims=keep, dtype=wide)
+
+
+def any_over(x: Array, axes: Axes, keep: bool) -> Any:
+    """Whether one of the elements is true; of nothing false."""
+    return np.any(x, axis=axes, keepdims=keep)
+
+
+def all_over(x: Array, axes: Axes, keep: bool) -> Any:
+    """Whether all elements are true; of nothing true."""
+    return np.all(x, axis=axes, keepdims=keep)
+
+
+def widest(x: Array) -> Array:
+    """Numbers as float64 or complex128."""
+    return x.astype(np.complex128 if x.dtype.kind == "c" else np.float64)
+
+
+def log_sum_over(x: Array, axes: Axes, keep: bool) -> Any:
+    """The logarithm of the sum: NaN below 0, of nothing -Inf. Integers are cut off toward zero."""
+    return np.log(np.sum(widest(x), axis=axes, keepdims=keep))
+
+
+def log_sum_exp_over(x: Array, axes: Axes, keep: bool) -> Any:
+    """log(Σ e^x), shifted by the largest element: no overflow; of nothing -Inf. Integers are cut off toward zero."""
+    wide = widest(x)
+    top = np.max(wide.real, axis=axes, keepdims=True, initial=-np.inf)
+    top = np.where(np.isfinite(top), top, 0)
+    summed = np.log(np.sum(np.exp(wide - top), axis=axes, keepdims=keep))
+    return summed + (top if keep else top.reshape(summed.shape))
+
+
+reduction("ReduceMean", function=mean_over)
+reduction("ReduceMax", "ReduceMaxD", function=max_over)
+reduction("ReduceMin", "ReduceMinD", function=min_over)
+reduction("ReduceProd", "ReduceProdD", function=prod_over)
+reduction("ReduceAny", "ReduceAnyD", function=any_over)
+reduction("ReduceAll", "ReduceAllD", function=all_over)
+reduction("ReduceLogSum", function=log_sum_over)
+reduction("ReduceLogSumExp", function=log_sum_exp_over)
+
+
+@kernel("ReduceMeanD", shape=reduced())
+def reduce_mean_d(x: Array, axes: list[int], keep_dims: bool, noop_with_empty_axes: bool) -> Any:
+    """The mean over axes; an empty list is all axes unless noop_with_empty_axes is true (its default here is false)."""
+    return mean_over(x, axes_of(axes, x.ndim, noop_with_empty_axes), keep_dims)
+
+
+def cast_dtype(call: Call) -> int | tuple[int, ...]:
+    """The type that the attribute says; without it what the output is described as, else that of x."""
+    code = call.attr("dtype")
+    if code not in (None, dtypes.UNDEFINED, 28):
+        return int(code)
+    return (call.dtype("x"), *call.outputs["y"].decl.dtypes)
+
+
+@kernel("ReduceMeanWithCast", shape=reduced(), values=("axes",), dtype={"y": cast_dtype}, dtype_attrs={})
+def reduce_mean_with_cast(x: Array, axes: Any, keep_dims: bool, noop_with_empty_axes: bool, out: Any) -> Any:
+    """The mean over axes of x cast to the output's type first: attribute dtype, or what the output is described as."""
+    wanted = out[0].dtype
+    if x.dtype.kind in "fc" and wanted.kind in "iu":
+        cast = np.empty(x.shape, wanted)
+        _kernels.convert(np.ascontiguousarray(x.real), cast)
+        x = cast
+    elif wanted.kind in "fc" and x.dtype.kind in "iu":
+        x = x.astype(np.float64)
+    return mean_over(x, axes_of(axes, x.ndim, noop_with_empty_axes), keep_dims)
+
+
+@kernel("ReduceMeanWithCount", shape=reduced())
+def reduce_mean_with_count(x: Array, count: Array, count_sum: Array, axes: list[int], keep_dims: bool) -> Any:
+    """Σ x·count/count_sum over axes: the mean of means that stand for ``count`` elements each. All three broadcast to x."""
+    weight = np.broadcast_to(count / count_sum, x.shape)
+    return sum_over(x * weight, axes_of(axes, x.ndim, True), keep_dims)
+
+
+@kernel("SquareSumV1", shape=reduced("x", "axis"))
+def square_sum_v1(x: Array, axis: list[int], keep_dims: bool) -> Any:
+    """The sum of squares over axes, in float32 blocks; an empty list squares and sums nothing up."""
+    return sum_over(x * x, axes_of(axis, x.ndim, True), keep_dims)
+
+
+def over_dims(keep: str = "keepdim") -> Callable[[Call], Any]:
+    """The shape of x without the axes ``dim``, all of them when it is empty; one for each output."""
+
+    def rule(call: Call) -> Any:
+        every = (1,) * call.rank("x") if call.attr(keep) else ()
+        return [reduced("x", "dim", keep)(call) if call.ints("dim") else every] * len(call.outputs)
+
+    return rule
+
+
+def variance(x: Array, mean: Array, axes: Axes, keep: bool, correction: int) -> Array:
+    """Σ (x-mean)²/(n - correction), Inf or NaN when nothing is left to divide by."""
+    centred = x - mean
+    total: Array = np.asarray(sum_over(centred * centred, axes, keep))
+    return total / total.dtype.type(max(count_over(x, axes) - correction, 0))
+
+
+def degrees(unbiased: bool, correction: int | None) -> int:
+    """What is subtracted from the number of elements: ``correction`` (1 where a generation lacks it), 0 when not unbiased."""
+    return (1 if correction is None else correction) if unbiased else 0
+
+
+@kernel("ReduceStdWithMean", shape=over_dims())
+def reduce_std_with_mean(
+    x: Array, mean: Array, dim: list[int], unbiased: bool, keepdim: bool, invert: bool, epsilon: float, correction: int | None
+) -> Any:
+    """The standard deviation over axes ``dim`` (none: all), about a mean that broadcasts to x; divided by n - correction.
+
+    With invert 1/√(variance + epsilon).
+    """
+    over = axes_of(dim, x.ndim, False)
+    spread = variance(x, mean, over, keepdim, degrees(unbiased, correction))
+    return 1 / np.sqrt(spread + spread.dtype.type(epsilon)) if invert else np.sqrt(spread)
+
+
+@kernel("ReduceStdV2Update", shape=over_dims())
+def reduce_std_v2_update(
+    x: Array, mean: Array, dim: list[int], if_std: bool, unbiased: bool, keepdim: bool, correction: int | None
+) -> Any:
+    """The variance over axes ``dim``, about a mean that broadcasts to x; with if_std its root; divided by n - correction."""
+    spread = variance(x, mean, axes_of(dim, x.ndim, False), keepdim, degrees(unbiased, correction))
+    return np.sqrt(spread) if if_std else spread
+
+
+@kernel("ReduceStd", shape=over_dims())
+def reduce_std(x: Array, dim: list[int], unbiased: bool, keepdim: bool) -> Any:
+    """The standard deviation and the mean over axes ``dim`` (none: all); divided by n - 1 when unbiased, else by n."""
+    over = axes_of(dim, x.ndim, False)
+    mean = np.asarray(mean_over(x, over, True))
+    spread = variance(x, mean, over, keepdim, degrees(unbiased, None))
+    return np.sqrt(spread), mean.reshape(spread.shape)

@@ -1,0 +1,106 @@
+"""Running sums, products and extremes along an axis."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hostacl.errors import Refused
+from hostacl.ops.call import Call
+from hostacl.ops.dims import Shape
+from hostacl.ops.registry import kernel
+from hostacl.ops.shapes import axis as checked_axis
+from hostacl.tensors import dtypes
+
+Array = NDArray[Any]
+
+
+def along_axis(call: Call) -> Shape:
+    """The shape of x; the axis is checked as soon as it is known."""
+    shape = call.shape("x")
+    if "axis" in call.attrs or call.known("axis"):
+        checked_axis(call, call.scalar("axis"), len(shape))
+    return shape
+
+
+def place_of(op: str, axis: Any, rank: int) -> int:
+    """The axis counted from the front, for a value that is known only when the operator runs."""
+    value, size = int(np.asarray(axis).reshape(())), max(rank, 1)
+    if not -size <= value < size:
+        raise Refused("HA509", f"{op}: axis = {value}: axis {value} not in [{-size},{size - 1}] for rank {rank}.")
+    return value % size
+
+
+def accumulate(op: str, function: np.ufunc, first: int, x: Array, axis: Any, exclusive: bool, reverse: bool) -> Array:
+    """A running sum or product; float32 runs in float64."""
+    line = np.moveaxis(np.atleast_1d(x), place_of(op, axis, x.ndim), -1)
+    line = line[..., ::-1] if reverse else line
+    wide = {"f": np.float64, "c": np.complex128}.get(x.dtype.kind, x.dtype)
+    result = np.empty(line.shape, wide)
+    if exclusive:
+        result[..., :1] = first
+        function.accumulate(line[..., :-1], axis=-1, dtype=wide, out=result[..., 1:])
+    else:
+        function.accumulate(line, axis=-1, dtype=wide, out=result)
+    result = result[..., ::-1] if reverse else result
+    return np.moveaxis(result, -1, place_of(op, axis, x.ndim)).reshape(x.shape)
+
+
+@kernel("Cumsum", "CumsumD", shape=along_axis, values=("axis",))
+def cumsum(x: Array, axis: Any, exclusive: bool, reverse: bool) -> Array:
+    """The running sum along an axis: exclusive starts with 0 and leaves the element itself out, reverse runs from the end.
+
+    Floats are added in float64 and rounded once, integers wrap.
+    """
+    return accumulate("Cumsum", np.add, 0, x, axis, exclusive, reverse)
+
+
+@kernel("Cumprod", "CumprodD", shape=along_axis, values=("axis",))
+def cumprod(x: Array, axis: Any, exclusive: bool, reverse: bool) -> Array:
+    """The running product along an axis: exclusive starts with 1 and leaves the element itself out, reverse runs from the end.
+
+    Floats are multiplied in float64 and rounded once, integers wrap.
+    """
+    return accumulate("Cumprod", np.multiply, 1, x, axis, exclusive, reverse)
+
+
+def extreme_shapes(name: str) -> Any:
+    """The shape of x, twice."""
+
+    def rule(call: Call) -> list[Shape]:
+        checked_axis(call, call.attr(name), call.rank("x"), name)
+        return [call.shape("x")] * 2
+
+    return rule
+
+
+def running(function: np.ufunc, x: Array, axis: int) -> tuple[Array, Array]:
+    """The running extreme and the position of its last occurrence so far."""
+    line = np.atleast_1d(x)
+    best = function.accumulate(line, axis=axis)
+    shape = [1] * line.ndim
+    shape[axis] = -1
+    places = np.arange(line.shape[axis]).reshape(shape)
+    here = (line == best) | np.not_equal(line, line)
+    found = np.maximum.accumulate(np.where(here, places, 0), axis=axis)
+    return best.reshape(x.shape), found.reshape(x.shape)
+
+
+def index_types(call: Call) -> tuple[int, ...]:
+    """Positions are int64 or int32."""
+    return dtypes.INT64, dtypes.INT32
+
+
+@kernel("Cummax", shape=extreme_shapes("dim"), dtype={"indices": index_types})
+def cummax(x: Array, dim: int) -> tuple[Array, Array]:
+    """The largest element so far along an axis, and where it is: the last of equal ones; from a NaN on NaN, at the last one."""
+    return running(np.maximum, x, dim)
+
+
+@kernel("Cummin", shape=extreme_shapes("axis"), dtype={"indices": index_types})
+def cummin(x: Array, axis: int) -> tuple[Array, Array]:
+    """The smallest element so far along an axis, and where it is: the last of equal ones; from a NaN on NaN, at the last one."""
+    return running(np.minimum, x, axis)
+
