@@ -84,6 +84,8 @@ class Dice:
         if rank and self.wants("long", long):
             dims = [1 if place else self.int(60, 300) for place in range(rank)]
             self.rng.shuffle(dims)
+        if rank and self.kind in {"in place", "partial overlap"}:
+            return (dims[0],) * rank  # so that a transpose, say, keeps the shape
         return tuple(dims)
 
     def shapes_that_broadcast(self, count: int) -> list[Shape]:

@@ -47,13 +47,14 @@ _oracles: dict[str, Oracle] = {}
 _shapers: dict[str, Callable[[Dice], None]] = {}
 
 
-def oracle(*op_types: str) -> Callable[[Function], Function]:
-    """Declares what these operators compute. Parameters are the prototype's inputs and attributes (``lambda_`` for lambda), and ``drawn`` for the
-    whole call. Floats come as float64, integers as arrays of Python ints; the result is rounded (integers: wrapped) to the output's dtype.
+def oracle(*op_types: str, family: str = "") -> Callable[[Function], Function]:
+    """Declares what these operators compute. Parameters are the prototype's inputs and attributes (``lambda_`` for lambda), and ``dice`` for the
+    Dice that drew the call. Floats come as float64, integers as arrays of Python ints; the result is rounded (integers: wrapped) to the output's dtype.
+    ``family`` picks the row of tolerance.py; the file's name without it.
     """
 
     def declare(function: Function) -> Function:
-        entry = Oracle(function, function.__module__.rpartition(".")[2], tuple(inspect.signature(function).parameters))
+        entry = Oracle(function, family or function.__module__.rpartition(".")[2], tuple(inspect.signature(function).parameters))
         _oracles.update(dict.fromkeys(op_types, entry))
         return function
 
@@ -97,5 +98,14 @@ def with_oracle() -> tuple[str, ...]:
 
 
 def summed(value: Any, magnitude: Any, terms: int, bits: int = 24) -> Within:
-    """A sum of ``terms`` terms whose absolute values sum to ``magnitude``, accumulated with ``bits`` bits in any order."""
-    return Within(value, np.asarray(magnitude, np.float64) * (max(terms, 1) * 2.0**-bits))
+    """A sum of ``terms`` terms whose finite absolute values sum to ``magnitude``, accumulated with ``bits`` bits in any order.
+
+    Where that sum is beyond float32, anything may come out: a partial sum may overflow.
+    """
+    size = np.asarray(magnitude, np.float64)
+    return Within(value, np.where((size < 3.4e38) | (bits > 24), size * (max(terms, 1) * 2.0**-bits), np.inf))
+
+
+def finite(x: Any) -> Any:
+    """Absolute values, 0 for infinities and NaN."""
+    return np.where(np.isfinite(x), np.abs(x), 0)

@@ -148,7 +148,7 @@ def _compare(drawn: Drawn, output: Output, array: Array) -> None:
         return
     entry = find_oracle(drawn.op_type)
     allowed = tolerance.ulp(drawn.op_type, entry.family if entry else "", code)
-    off = tolerance.wrong(dense, output.want, code, allowed, output.slack)
+    off = tolerance.wrong(drawn.op_type, dense, output.want, code, allowed, output.slack)
     if off.any():
         first = tuple(int(one) for one in np.argwhere(off)[0])
         got, want = dense[first], output.want[first]

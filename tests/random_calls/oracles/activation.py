@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import special
 
-from random_calls.oracle import oracle
+from random_calls.oracle import Within, oracle
 
 
 @oracle("Relu")
@@ -22,18 +22,15 @@ def sigmoid(x: Any) -> Any:
 
 @oracle("Tanh")
 def tanh(x: Any) -> Any:
-    if np.iscomplexobj(x):
-        return np.where(x.real < 0, -1, 1) * -special.expm1(-2 * _right(x)) / (1 + np.exp(-2 * _right(x)))
+    if np.iscomplexobj(x):  # (t + is) / (1 + its), with t the tanh of the real part and s the tangent of the imaginary one
+        t, s = np.tanh(x.real), np.sin(x.imag) / np.cos(x.imag)
+        return (t * (1 + s * s) + 1j * s * (1 - t * t)) / (1 + t * t * s * s)
     return np.copysign(-special.expm1(-2 * np.abs(x)) / (1 + np.exp(-2 * np.abs(x))), x)
-
-
-def _right(x: Any) -> Any:
-    """x or -x, whichever lies in the right half plane, so that exponentials do not overflow."""
-    return np.where(x.real < 0, -x, x)
 
 
 @oracle("Gelu")
 def gelu(x: Any) -> Any:
-    """x·sigmoid(2u) = x/2·(1 + tanh(u)) with u of the tanh approximation."""
+    """x·sigmoid(2u) = x/2·(1 + tanh(u)) with u of the tanh approximation; the exponent 2u is held in single precision."""
     u = np.sqrt(2 / np.pi) * (x + 0.044715 * x**3)
-    return np.where(x == -np.inf, -0.0, x * special.expit(2 * u))
+    result = np.where(x == -np.inf, -0.0, x * special.expit(2 * u))
+    return Within(result, np.nan_to_num(np.abs(result), posinf=0) * np.nan_to_num(np.abs(2 * u), posinf=0) * 2.0**-22)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy import special
 
 from hostacl.tensors import dtypes
 from random_calls import values
@@ -32,7 +31,7 @@ def negative(x: Any) -> Any:
 
 @oracle("Sqrt")
 def square_root(x: Any) -> Any:
-    return np.emath.sqrt(x) if values.np.iscomplexobj(x) else np.where(x < 0, np.nan, np.sqrt(np.abs(x)) * np.where(x == 0, np.copysign(1, x), 1))
+    return np.emath.sqrt(x) if np.iscomplexobj(x) else np.where(x < 0, np.nan, np.sqrt(np.abs(x)) * np.where(x == 0, np.copysign(1, x), 1))
 
 
 @shapes("Exp", "Log")
@@ -53,7 +52,7 @@ def exponential(x: Any, base: float, scale: float, shift: float) -> Any:
         argument = argument * np.log(base)
     if np.iscomplexobj(argument):
         return np.exp(argument.real) * (np.cos(argument.imag) + 1j * np.sin(argument.imag))
-    result = special.expm1(argument) + 1 if False else np.power(np.e, argument.astype(np.longdouble)).astype(np.float64)
+    result = np.power(np.e, argument.astype(np.longdouble)).astype(np.float64)
     if (base, scale, shift) == (-1, 1, 0):
         return result
     finite = np.where(np.isfinite(result), np.abs(result), 0)
@@ -63,7 +62,7 @@ def exponential(x: Any, base: float, scale: float, shift: float) -> Any:
 @oracle("Log")
 def logarithm(x: Any, base: float, scale: float, shift: float) -> Any:
     wide = x.astype(np.float64) if is_whole(x) or x.dtype == bool else x
-    argument = scale * wide + shift
+    argument = wide if (scale, shift) == (1, 0) else scale * wide + shift
     if np.iscomplexobj(argument):
         return np.log(np.hypot(argument.real, argument.imag)) + 1j * np.arctan2(argument.imag, argument.real)
     result = np.log2(argument) * (np.log(2) if base == -1 else 1 / np.log2(base))
@@ -82,8 +81,7 @@ def powering(d: Dice) -> None:
 
 @oracle("Power")
 def caffe_power(x: Any, power: float, scale: float, shift: float) -> Any:
-    result = np.power((x * scale + shift).astype(np.longdouble), power).astype(np.float64)
-    return result
+    return np.power((x * scale + shift).astype(np.longdouble), power).astype(np.float64)
 
 
 @oracle("Cos")

@@ -9,7 +9,7 @@ import numpy as np
 from hostacl.tensors import dtypes
 from random_calls import values
 from random_calls.dice import Dice
-from random_calls.oracle import Within, oracle, shapes
+from random_calls.oracle import Within, finite, oracle, shapes, summed
 
 
 def sizes(d: Dice) -> tuple[int, int, int]:
@@ -64,16 +64,14 @@ def batch_mat_mul(x1: Any, x2: Any, adj_x1: bool, adj_x2: bool, dice: Dice) -> A
     return product(np.swapaxes(x1, -1, -2) if adj_x1 else x1, np.swapaxes(x2, -1, -2) if adj_x2 else x2, None, dice)
 
 
-def product(a: Any, b: Any, bias: Any, dice: Dice, scale: float = 1) -> Any:
+def product(a: Any, b: Any, bias: Any, dice: Dice) -> Any:
     """The product of the last two dims, with the bound of float32 accumulation in any order."""
     total = (a[..., :, :, None] * b[..., None, :, :]).sum(axis=-2)
-    terms = (np.abs(a)[..., :, :, None] * np.abs(b)[..., None, :, :]).sum(axis=-2)
-    if bias is not None:
-        total, terms = total + bias, terms + np.abs(bias)
+    total = total if bias is None else total + bias
     if a.dtype == object:
         return total
-    wide = dice.dtype == dtypes.DOUBLE
-    return Within(total, np.nan_to_num(terms, posinf=0) * (a.shape[-1] + 2) * 2.0 ** (-52 if wide else -23))
+    size = (finite(a)[..., :, :, None] * finite(b)[..., None, :, :]).sum(axis=-2) + (0 if bias is None else finite(bias))
+    return summed(total, size, 2 * a.shape[-1] + 4, 53 if dice.dtype == dtypes.DOUBLE else 24)
 
 
 @shapes("GEMM")

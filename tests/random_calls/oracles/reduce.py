@@ -9,7 +9,7 @@ import numpy as np
 
 from hostacl.tensors import dtypes
 from random_calls.dice import Dice
-from random_calls.oracle import oracle, shapes, summed
+from random_calls.oracle import finite, oracle, shapes, summed
 
 
 @shapes("ReduceSum", "ReduceMean")
@@ -71,5 +71,5 @@ def _whole_mean(group: Any) -> int:
 
 def _bounded(x: Any, total: Any, axes: Any, keep: bool, dice: Dice, mean: bool = False) -> Any:
     bits = 53 if dice.dtype in (dtypes.DOUBLE, dtypes.COMPLEX128) else 24
-    sizes = fold(np.abs(x), axes, keep, lambda group: group[np.isfinite(group)].sum() / (max(len(group), 1) if mean else 1))
+    sizes = fold(finite(x), axes, keep, lambda group: group.sum() / (max(len(group), 1) if mean else 1))
     return summed(total, sizes, x.size, bits)

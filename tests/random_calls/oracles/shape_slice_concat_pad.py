@@ -53,6 +53,8 @@ def window(d: Dice, shape: tuple[int, ...]) -> tuple[list[int], list[int]]:
     """Offsets and sizes within a shape; -1 for "to the end" now and then."""
     offsets = [d.int(0, max(size - 1, 0)) for size in shape]
     sizes = [d.int(0 if d.chance(0.1) else 1, size - start) if size > start else 0 for size, start in zip(shape, offsets, strict=True)]
+    if d.kind in {"in place", "partial overlap"}:
+        return [0] * len(shape), list(shape)
     sizes = [-1 if d.chance(0.2) else size for size in sizes]
     return offsets, sizes
 
