@@ -7,10 +7,17 @@ import pytest
 from hostacl import config
 
 
-@pytest.mark.parametrize(("soc", "mode"), [
-    ("Ascend910B1", "inf_nan"), ("Ascend910_93", "inf_nan"), ("Ascend950", "inf_nan"), ("Ascend910A", "saturate"), ("Ascend310P", "saturate"),
-    ("Ascend310B", "saturate"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("soc", "mode"),
+    [
+        ("Ascend910B1", "inf_nan"),
+        ("Ascend910_93", "inf_nan"),
+        ("Ascend950", "inf_nan"),
+        ("Ascend910A", "saturate"),
+        ("Ascend310P", "saturate"),
+        ("Ascend310B", "saturate"),
+    ],
+)
 def test_overflow_mode_follows_the_soc(soc, mode):
     assert config.from_environment({"HOSTACL_SOC": soc}).overflow == mode
 

@@ -13,7 +13,11 @@ from hostacl.tensors import dtypes, formats
 from hostacl.tensors.spec import TensorSpec
 
 KINDS = {bool: "bool", int: "int", float: "float", str: "string"}
-CODES = {entry.numpy: entry.code for entry in reversed(dtypes.TABLE) if entry.numpy is not None and not 17 < entry.code < 23 and entry.bits >= 8}
+CODES = {
+    entry.numpy: entry.code
+    for entry in reversed(dtypes.TABLE)
+    if entry.numpy is not None and not 17 < entry.code < 23 and entry.bits >= 8
+}
 CODES[np.dtype(np.uint8)], CODES[np.dtype(np.int8)] = dtypes.UINT8, dtypes.INT8
 ABSENT = TensorSpec(-1, (), -1)
 
@@ -34,7 +38,14 @@ def spec(array: Any, layout: int = formats.ND, const: bool = False) -> TensorSpe
     return TensorSpec(CODES[array.dtype], array.shape, layout, const=array.tobytes() if const else None)
 
 
-def bind(op: str, inputs: Sequence[Any], outputs: Sequence[TensorSpec] = (), const: Sequence[int] = (), layout: int = formats.ND, **attrs: Any) -> Call:
+def bind(
+    op: str,
+    inputs: Sequence[Any],
+    outputs: Sequence[TensorSpec] = (),
+    const: Sequence[int] = (),
+    layout: int = formats.ND,
+    **attrs: Any,
+) -> Call:
     """The bound call for these arrays (or specs); ``const`` holds positions of const inputs."""
     operator = find(op)
     assert operator is not None, op
@@ -42,7 +53,14 @@ def bind(op: str, inputs: Sequence[Any], outputs: Sequence[TensorSpec] = (), con
     return operator.bind(specs, outputs, {name: attr(value) for name, value in attrs.items()})
 
 
-def run(op: str, *inputs: Any, outputs: Sequence[TensorSpec] | None = None, const: Sequence[int] = (), layout: int = formats.ND, **attrs: Any) -> Any:
+def run(
+    op: str,
+    *inputs: Any,
+    outputs: Sequence[TensorSpec] | None = None,
+    const: Sequence[int] = (),
+    layout: int = formats.ND,
+    **attrs: Any,
+) -> Any:
     """The outputs (one alone) of a call; their descriptors are what ``infer`` says unless they are given."""
     if outputs is None:
         outputs = inferred(bind(op, inputs, (), const, layout, **attrs))
@@ -52,7 +70,9 @@ def run(op: str, *inputs: Any, outputs: Sequence[TensorSpec] | None = None, cons
         shapes = call.function()(*inputs, *results)
     if not call.exact:
         assert shapes is not None
-        results = [array.reshape(-1)[: int(np.prod(shape))].reshape(shape) for array, shape in zip(results, shapes, strict=True)]
+        results = [
+            array.reshape(-1)[: int(np.prod(shape))].reshape(shape) for array, shape in zip(results, shapes, strict=True)
+        ]
     return results[0] if len(results) == 1 else results
 
 
@@ -66,7 +86,9 @@ def values(code: int, shape: tuple[int, ...], seed: int = 0, low: float = -8, hi
     if code == dtypes.COMPLEX32:
         return rng.uniform(low, high, (*shape, 2)).astype(np.float16).view(dtype)[..., 0]
     whole = dtype.kind in "iu"
-    return (rng.integers(max(low, 0) if dtype.kind == "u" else low, high + 1, shape) if whole else rng.uniform(low, high, shape)).astype(dtype)
+    return (
+        rng.integers(max(low, 0) if dtype.kind == "u" else low, high + 1, shape) if whole else rng.uniform(low, high, shape)
+    ).astype(dtype)
 
 
 def wide(array: Any) -> Any:
@@ -80,8 +102,15 @@ def wide(array: Any) -> Any:
 
 def eps(code: int) -> float:
     """The distance from 1 to the next larger value of a float or complex type; 0 for others."""
-    return {dtypes.FLOAT16: 2**-10, dtypes.BF16: 2**-7, dtypes.FLOAT: 2**-23, dtypes.DOUBLE: 2**-52, dtypes.COMPLEX32: 2**-10,
-            dtypes.COMPLEX64: 2**-23, dtypes.COMPLEX128: 2**-52}.get(code, 0.0)  # fmt: skip
+    return {
+        dtypes.FLOAT16: 2**-10,
+        dtypes.BF16: 2**-7,
+        dtypes.FLOAT: 2**-23,
+        dtypes.DOUBLE: 2**-52,
+        dtypes.COMPLEX32: 2**-10,
+        dtypes.COMPLEX64: 2**-23,
+        dtypes.COMPLEX128: 2**-52,
+    }.get(code, 0.0)
 
 
 def inferred(call: Call) -> list[TensorSpec]:

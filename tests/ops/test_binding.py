@@ -90,10 +90,15 @@ def test_int_and_data_type_are_one_kind():
     assert bind_attrs("Op", ATTRS, {"n": ("data_type", 2), "axes": ("list_data_type", [1])}).values == {"n": 2, "axes": [1]}
 
 
-@pytest.mark.parametrize(("given", "text"), [
-    ({}, "HA505: Op: attribute n"), ({"n": ("float", 2.0)}, r"HA506: Op: attribute n was set as float \(2.0\); the prototype has int"),
-    ({"n": ("bool", True)}, "HA506"), ({"n": ("int", 1), "axes": ("int", 1)}, "axes was set as int .*list_int"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("given", "text"),
+    [
+        ({}, "HA505: Op: attribute n"),
+        ({"n": ("float", 2.0)}, r"HA506: Op: attribute n was set as float \(2.0\); the prototype has int"),
+        ({"n": ("bool", True)}, "HA506"),
+        ({"n": ("int", 1), "axes": ("int", 1)}, "axes was set as int .*list_int"),
+    ],
+)
 def test_missing_and_wrong_attributes(given, text):
     with pytest.raises(Refused, match=text):
         bind_attrs("Op", ATTRS, given)

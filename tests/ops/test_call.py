@@ -34,8 +34,20 @@ REFUSED = [
     ("TransposeD", [Spec(F32, (3,))], [Spec(F32, (3,))], {"perm": [1]}, r"HA509: TransposeD: perm\[0\] = 1; .*rank 1"),
     ("TransposeD", [Spec(F32, (3, 3))], [Spec(F32, (3, 3))], {"perm": [0, 0]}, "HA509: TransposeD: .*twice"),
     ("SliceD", [Spec(F32, (5,))], [Spec(F32, (1,))], {"offsets": [-1], "size": [1]}, r"HA519: SliceD: offsets\[0\] = -1"),
-    ("SliceD", [Spec(F32, (5,))], [Spec(F32, (4,))], {"offsets": [2], "size": [4]}, r"HA519: SliceD: size\[0\] = 4 from offset 2; x has 5"),
-    ("BroadcastToD", [Spec(F32, (1, 3))], [Spec(F32, (2, 4))], {"shape": [2, 4]}, "HA504: BroadcastToD: .*dim 1 is 3 against 4"),
+    (
+        "SliceD",
+        [Spec(F32, (5,))],
+        [Spec(F32, (4,))],
+        {"offsets": [2], "size": [4]},
+        r"HA519: SliceD: size\[0\] = 4 from offset 2; x has 5",
+    ),
+    (
+        "BroadcastToD",
+        [Spec(F32, (1, 3))],
+        [Spec(F32, (2, 4))],
+        {"shape": [2, 4]},
+        "HA504: BroadcastToD: .*dim 1 is 3 against 4",
+    ),
     ("ConcatD", [Spec(F32, (2, 3)), Spec(F32, (2, 4))], [Spec(F32, (4, 3))], {"concat_dim": 0}, "HA504: ConcatD: x1 = .*dim 1"),
     ("MatMul", [Spec(F32, (2, 3)), Spec(F32, (4, 5))], [Spec(F32, (2, 5))], {}, "HA504: MatMul: .*inner dims 3 and 4"),
     ("MatMul", [Spec(F32, (2, 3, 4)), Spec(F32, (4, 5))], [Spec(F32, (2, 5))], {}, "HA516: MatMul: x1 .*allowed: 2"),
@@ -44,7 +56,9 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("op", "inputs", "outputs", "attrs", "text"), REFUSED, ids=[f"{case[0]}-{case[4][:5]}" for case in REFUSED])
+@pytest.mark.parametrize(
+    ("op", "inputs", "outputs", "attrs", "text"), REFUSED, ids=[f"{case[0]}-{case[4][:5]}" for case in REFUSED]
+)
 def test_a_call_that_cannot_be_built_is_refused(op, inputs, outputs, attrs, text):
     with pytest.raises(Refused, match=text):
         find(op).bind(inputs, outputs, {name: attr(value) for name, value in attrs.items()})
@@ -97,14 +111,17 @@ def test_a_value_input_makes_the_call_exact_when_it_is_known():
     assert bind("ReduceSum", (x, axes), const=[1]).infer()[0].shape == (2,)
 
 
-@pytest.mark.parametrize(("op", "inputs", "attrs", "shape", "ranges"), [
-    ("Transpose", (f32(2, 5), np.array([1, 0])), {}, (-1, -1), ((2, 5), (2, 5))),
-    ("Slice", (f32(2, 5), np.array([0, 0]), np.array([1, 1])), {}, (-1, -1), ((0, 2), (0, 5))),
-    ("Fill", (np.array([1, 1]), np.zeros((), np.float32)), {}, (-1, -1), ((0, -1), (0, -1))),
-    ("ReduceSum", (f32(1, 5), np.array([1])), {"keep_dims": True}, (1, -1), ((1, 1), (1, 5))),
-    ("MatMul", (Spec(F32, (-1, 3), ranges=((2, 7), (3, 3))), f32(3, 4)), {}, (-1, 4), ((2, 7), (4, 4))),
-    ("ConcatD", (Spec(F32, (-1, 3), ranges=((2, 7), (3, 3))), f32(5, 3)), {"concat_dim": 0}, (-1, 3), ((7, 12), (3, 3))),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("op", "inputs", "attrs", "shape", "ranges"),
+    [
+        ("Transpose", (f32(2, 5), np.array([1, 0])), {}, (-1, -1), ((2, 5), (2, 5))),
+        ("Slice", (f32(2, 5), np.array([0, 0]), np.array([1, 1])), {}, (-1, -1), ((0, 2), (0, 5))),
+        ("Fill", (np.array([1, 1]), np.zeros((), np.float32)), {}, (-1, -1), ((0, -1), (0, -1))),
+        ("ReduceSum", (f32(1, 5), np.array([1])), {"keep_dims": True}, (1, -1), ((1, 1), (1, 5))),
+        ("MatMul", (Spec(F32, (-1, 3), ranges=((2, 7), (3, 3))), f32(3, 4)), {}, (-1, 4), ((2, 7), (4, 4))),
+        ("ConcatD", (Spec(F32, (-1, 3), ranges=((2, 7), (3, 3))), f32(5, 3)), {"concat_dim": 0}, (-1, 3), ((7, 12), (3, 3))),
+    ],
+)
 def test_infer_says_what_can_be_said(op, inputs, attrs, shape, ranges):
     (one,) = bind(op, inputs, **attrs).infer()
     assert (one.shape, one.ranges) == (shape, ranges)

@@ -33,7 +33,9 @@ def test_whole_numbers_survive_every_pair(source, target):
     np.testing.assert_array_equal(wide(result), wide(expected))
 
 
-@pytest.mark.parametrize("target", [dtypes.HIFLOAT8, dtypes.FLOAT8_E5M2, dtypes.FLOAT8_E4M3FN, dtypes.FLOAT4_E1M2, dtypes.FLOAT4_E2M1])
+@pytest.mark.parametrize(
+    "target", [dtypes.HIFLOAT8, dtypes.FLOAT8_E5M2, dtypes.FLOAT8_E4M3FN, dtypes.FLOAT4_E1M2, dtypes.FLOAT4_E2M1]
+)
 def test_small_floats_there_and_back(target):
     x = np.array([0, 0.5, -1, 1.5, 1, -0.5, 0.5], np.float32)
     small = run("Cast", x, outputs=[Spec(target, (7,))], dst_type=target)
@@ -45,7 +47,9 @@ def test_small_floats_there_and_back(target):
 
 def test_uint1_is_unpacked_from_the_lowest_bit():
     y = np.zeros(10, np.float32)
-    bind("Cast", (Spec(dtypes.UINT1, (10,)),), [Spec(0, (10,))], dst_type=0).function()(np.array([0b10000101, 0b10], np.uint8), y)
+    bind("Cast", (Spec(dtypes.UINT1, (10,)),), [Spec(0, (10,))], dst_type=0).function()(
+        np.array([0b10000101, 0b10], np.uint8), y
+    )
     np.testing.assert_array_equal(y, [1, 0, 1, 0, 0, 0, 0, 1, 0, 1])
 
 
@@ -62,7 +66,9 @@ def test_wider_integers_wrap():
 
 
 def test_anything_but_zero_is_true():
-    np.testing.assert_array_equal(run("Cast", np.array([0, -0.0, 0.5, np.nan], np.float32), dst_type=12), [False, False, True, True])
+    np.testing.assert_array_equal(
+        run("Cast", np.array([0, -0.0, 0.5, np.nan], np.float32), dst_type=12), [False, False, True, True]
+    )
     np.testing.assert_array_equal(run("Cast", np.array([0j, 1j]), dst_type=12), [False, True])
 
 

@@ -14,8 +14,12 @@ from hostacl.tensors import dtypes
 from hostacl.tensors.spec import TensorSpec as Spec
 
 BINARY = {
-    "Add": lambda a, b: a + b, "Sub": lambda a, b: a - b, "Mul": lambda a, b: a * b, "Maximum": np.maximum, "Minimum": np.minimum,
-}  # fmt: skip
+    "Add": lambda a, b: a + b,
+    "Sub": lambda a, b: a - b,
+    "Mul": lambda a, b: a * b,
+    "Maximum": np.maximum,
+    "Minimum": np.minimum,
+}
 UNARY = {"Abs": abs, "Neg": lambda a: -a, "Sqrt": np.sqrt, "Exp": np.exp, "Log": np.log}
 
 
@@ -36,7 +40,9 @@ def same(got, expected, code: int, ulps: float = 1.0):
     elif got.dtype.kind == "b":
         np.testing.assert_array_equal(got, expected)
     else:
-        np.testing.assert_allclose(wide(got), np.asarray(expected), rtol=ulps * eps(code), atol=1e-7 if code != dtypes.DOUBLE else 1e-15)
+        np.testing.assert_allclose(
+            wide(got), np.asarray(expected), rtol=ulps * eps(code), atol=1e-7 if code != dtypes.DOUBLE else 1e-15
+        )
 
 
 @pytest.mark.parametrize(("op", "code"), cases(BINARY))
@@ -60,8 +66,16 @@ def test_unary(op, code, shape):
         same(run(op, x), UNARY[op](exact), out, ulps=2)
 
 
-@pytest.mark.parametrize(("one", "other", "out"), [("float16", "float32", "float32"), ("bfloat16", "float32", "float32"), ("bfloat16", "float16", "float32"),
-                                                   ("int32", "float16", "float16"), ("int8", "int32", "int32")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("one", "other", "out"),
+    [
+        ("float16", "float32", "float32"),
+        ("bfloat16", "float32", "float32"),
+        ("bfloat16", "float16", "float32"),
+        ("int32", "float16", "float16"),
+        ("int8", "int32", "int32"),
+    ],
+)
 @pytest.mark.parametrize("op", ["Add", "Mul"])
 def test_mixed_types_promote(op, one, other, out):
     x, y = values(dtypes.code_of(one), (3, 1)), values(dtypes.code_of(other), (4,), 1)
@@ -121,7 +135,9 @@ def test_exp_and_log_with_base_scale_and_shift(dtype):
     x = np.array([0.5, 1, 2], dtype)
     wide_x = x.astype(np.float64)
     tolerance = 1e-6 if dtype is np.float32 else 1e-3
-    np.testing.assert_allclose(run("Exp", x, base=2.0, scale=0.5, shift=1.0).astype(float), 2 ** (0.5 * wide_x + 1), rtol=tolerance)
+    np.testing.assert_allclose(
+        run("Exp", x, base=2.0, scale=0.5, shift=1.0).astype(float), 2 ** (0.5 * wide_x + 1), rtol=tolerance
+    )
     logarithm = np.log(3 * wide_x + 1) / np.log(10)
     np.testing.assert_allclose(run("Log", x, base=10.0, scale=3.0, shift=1.0).astype(float), logarithm, rtol=tolerance)
 

@@ -15,8 +15,18 @@ CODES = [code for code in prototype("ReduceSum").inputs[0].dtypes if dtypes.has_
 
 
 @pytest.mark.parametrize("code", CODES)
-@pytest.mark.parametrize(("shape", "axes", "keep"), [((3, 4), [1], False), ((3, 4), [0], True), ((2, 3, 4), [0, -1], False), ((2,) * 8, [7, 1], True),
-                                                     ((), [], False), ((), [-1], False), ((0, 2), [0], False)])  # fmt: skip
+@pytest.mark.parametrize(
+    ("shape", "axes", "keep"),
+    [
+        ((3, 4), [1], False),
+        ((3, 4), [0], True),
+        ((2, 3, 4), [0, -1], False),
+        ((2,) * 8, [7, 1], True),
+        ((), [], False),
+        ((), [-1], False),
+        ((0, 2), [0], False),
+    ],
+)
 def test_sum(code, shape, axes, keep):
     x = values(code, shape)
     got = run("ReduceSum", x, np.array(axes, np.int32), const=[1], keep_dims=keep)

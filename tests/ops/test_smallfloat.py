@@ -10,8 +10,9 @@ from hostacl.ops import smallfloat
 from hostacl.tensors import dtypes
 
 PAIRS = [
-    (dtypes.FLOAT8_E5M2, ml_dtypes.float8_e5m2), (dtypes.FLOAT8_E4M3FN, ml_dtypes.float8_e4m3fn),
-]  # fmt: skip
+    (dtypes.FLOAT8_E5M2, ml_dtypes.float8_e5m2),
+    (dtypes.FLOAT8_E4M3FN, ml_dtypes.float8_e4m3fn),
+]
 
 
 @pytest.mark.parametrize(("code", "dtype"), PAIRS)
@@ -23,8 +24,12 @@ def test_values_are_those_of_ml_dtypes(code, dtype):
 @pytest.mark.parametrize(("code", "dtype"), PAIRS)
 def test_rounding_is_that_of_ml_dtypes(code, dtype):
     rng = np.random.default_rng(0)
-    x = np.concatenate([rng.normal(size=2000) * 10.0 ** rng.integers(-6, 4, 2000), [0, -0.0, np.inf, -np.inf, np.nan]]).astype(np.float32)
-    np.testing.assert_array_equal(smallfloat.decode(smallfloat.encode(x, code, False), code), x.astype(dtype).astype(np.float32))
+    x = np.concatenate([rng.normal(size=2000) * 10.0 ** rng.integers(-6, 4, 2000), [0, -0.0, np.inf, -np.inf, np.nan]]).astype(
+        np.float32
+    )
+    np.testing.assert_array_equal(
+        smallfloat.decode(smallfloat.encode(x, code, False), code), x.astype(dtype).astype(np.float32)
+    )
 
 
 @pytest.mark.parametrize("code", sorted(dtypes.SMALL_FLOATS))
@@ -35,17 +40,31 @@ def test_every_value_comes_back(code):
     np.testing.assert_array_equal(again, values)
 
 
-@pytest.mark.parametrize(("bits", "value"), [
-    (0x00, 0), (0x80, np.nan), (0x6F, np.inf), (0xEF, -np.inf), (0x6E, 2.0**15), (0x08, 1), (0x0C, 1.5), (0x01, 2.0**-22), (0x07, 2.0**-16),
-    (0x12, 2.5), (0x7E, 2.0**-15),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("bits", "value"),
+    [
+        (0x00, 0),
+        (0x80, np.nan),
+        (0x6F, np.inf),
+        (0xEF, -np.inf),
+        (0x6E, 2.0**15),
+        (0x08, 1),
+        (0x0C, 1.5),
+        (0x01, 2.0**-22),
+        (0x07, 2.0**-16),
+        (0x12, 2.5),
+        (0x7E, 2.0**-15),
+    ],
+)
 def test_hifloat8(bits, value):
     np.testing.assert_array_equal(smallfloat.decode(np.array([bits], np.uint8), dtypes.HIFLOAT8), np.array([value], np.float32))
 
 
 def test_hifloat8_ties_go_away_from_zero():
     x = np.array([1 + 1 / 16, -(1 + 3 / 16)])
-    np.testing.assert_array_equal(smallfloat.decode(smallfloat.encode(x, dtypes.HIFLOAT8, False), dtypes.HIFLOAT8), [1.125, -1.25])
+    np.testing.assert_array_equal(
+        smallfloat.decode(smallfloat.encode(x, dtypes.HIFLOAT8, False), dtypes.HIFLOAT8), [1.125, -1.25]
+    )
 
 
 def test_float4_values():

@@ -18,7 +18,9 @@ def softmax(x, axes):
 @pytest.mark.parametrize(("shape", "axes"), [((3, 5), [-1]), ((3, 5), [0]), ((2, 3, 4), [0, -1]), ((2,) * 8, [3]), ((6,), [0])])
 def test_values(code, shape, axes):
     x = values(code, shape)
-    np.testing.assert_allclose(wide(run("SoftmaxV2", x, axes=axes)), softmax(wide(x), tuple(axes)), rtol=4 * eps(code), atol=1e-7)
+    np.testing.assert_allclose(
+        wide(run("SoftmaxV2", x, axes=axes)), softmax(wide(x), tuple(axes)), rtol=4 * eps(code), atol=1e-7
+    )
 
 
 def test_large_values_and_nan():

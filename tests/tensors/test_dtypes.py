@@ -7,16 +7,26 @@ import pytest
 from hostacl.tensors import dtypes
 
 
-@pytest.mark.parametrize(("code", "size"), [(0, 4), (1, 2), (9, 8), (13, 0), (17, 16), (29, 1), (30, 1), (33, 4), (40, 8), (-1, 0), (99, 0)])
+@pytest.mark.parametrize(
+    ("code", "size"), [(0, 4), (1, 2), (9, 8), (13, 0), (17, 16), (29, 1), (30, 1), (33, 4), (40, 8), (-1, 0), (99, 0)]
+)
 def test_data_type_size_is_what_the_device_answers(code, size):
     assert dtypes.data_type_size(code) == size
 
 
-@pytest.mark.parametrize(("one", "other", "result"), [
-    ("float16", "float32", "float32"), ("bfloat16", "float16", "float32"), ("int32", "float16", "float16"), ("int8", "uint8", "int16"),
-    ("bool", "int8", "int8"), ("float64", "complex64", "complex128"), ("float32", "complex64", "complex64"),
-    ("complex32", "complex64", "complex64"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("one", "other", "result"),
+    [
+        ("float16", "float32", "float32"),
+        ("bfloat16", "float16", "float32"),
+        ("int32", "float16", "float16"),
+        ("int8", "uint8", "int16"),
+        ("bool", "int8", "int8"),
+        ("float64", "complex64", "complex128"),
+        ("float32", "complex64", "complex64"),
+        ("complex32", "complex64", "complex64"),
+    ],
+)
 def test_promotion_is_symmetric(one, other, result):
     codes = dtypes.code_of(one), dtypes.code_of(other)
     assert dtypes.promote(*codes) == dtypes.promote(*codes[::-1]) == dtypes.code_of(result)

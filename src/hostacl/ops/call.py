@@ -155,8 +155,11 @@ class Call:
     @property
     def value_inputs(self) -> tuple[tuple[str, int], ...]:
         """(name, position) of inputs whose values the shape rule lacks; empty when the size depends on other data."""
-        if self.exact:
-            return ()
+        return () if self.exact else self.unknown_values
+
+    @property
+    def unknown_values(self) -> tuple[tuple[str, int], ...]:
+        """(name, position) of all value inputs that are not known: the shape rule sees and checks them when the call runs."""
         names = [name for name in self.operator.value_inputs if self.has(name) and name not in self.values]
         return tuple((name, self.inputs[name].positions[0]) for name in names)
 
