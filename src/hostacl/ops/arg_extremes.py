@@ -23,7 +23,7 @@ Array = NDArray[Any]
 @kernel("ArgMin", "ArgMinD", shape=without_dimension, values=("dimension",))
 def arg_min(x: Array, dimension: Any) -> Array:
     """The position of the first smallest element along the dimension; a NaN counts as the smallest."""
-    return np.argmin(np.atleast_1d(x), axis=place_of("ArgMin", dimension, x.ndim))
+    return np.argmin(np.atleast_1d(x), axis=place_of(dimension, x.ndim))
 
 
 @kernel("ArgMaxD", shape=without_dimension)

@@ -30,9 +30,11 @@ def reduction(*op_types: str, function: Callable[[Array, Axes, bool], Any], **op
     options.setdefault("shape", reduced())
     options.setdefault("values", ("axes",))
 
-    @kernel(*op_types, attrs={"noop_with_empty_axes": True}, **options)
     def run(x: Array, axes: Any, keep_dims: bool, noop_with_empty_axes: bool) -> Any:
         return function(x, axes_of(axes, x.ndim, noop_with_empty_axes), keep_dims)
+
+    run.__doc__ = function.__doc__
+    kernel(*op_types, attrs={"noop_with_empty_axes": True}, **options)(run)
 
 
 def sum_over(x: Array, axes: Axes, keep: bool) -> Any:

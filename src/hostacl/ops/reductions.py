@@ -44,7 +44,7 @@ def highest(dtype: np.dtype[Any]) -> Any:
 
 
 def max_over(x: Array, axes: Axes, keep: bool) -> Any:
-    """The largest element; NaN when there is one; of nothing -Inf, or the smallest integer. Complex: by real, then imaginary part."""
+    """The largest element; NaN when there is one; of nothing -Inf, or the smallest integer. Complex: by the real part first."""
     if x.size == 0:
         return np.max(x, axis=axes, keepdims=keep, initial=lowest(x.dtype))
     if x.dtype == np.float32 and axes and sorted(axes) == list(range(x.ndim - len(axes), x.ndim)):
@@ -56,7 +56,7 @@ def max_over(x: Array, axes: Axes, keep: bool) -> Any:
 
 
 def min_over(x: Array, axes: Axes, keep: bool) -> Any:
-    """The smallest element; NaN when there is one; of nothing +Inf, or the largest integer. Complex: by real, then imaginary part."""
+    """The smallest element; NaN when there is one; of nothing +Inf, or the largest integer. Complex: by the real part first."""
     return np.min(x, axis=axes, keepdims=keep, **({"initial": highest(x.dtype)} if x.size == 0 else {}))
 
 

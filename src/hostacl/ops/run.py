@@ -62,7 +62,7 @@ def _general(call: Call) -> Callable[..., Shapes]:
     bits, soc = call.operator.bits, current.soc
     loaders = [(name, _loader(call, source, bits, soc)) for name, source in call.operator.parameters]
     stores = _stores(call, bits, current.saturate, soc)
-    kernel, exact, waiting, first = call.operator.kernel, call.exact, call.value_inputs, call.inputs_sent
+    kernel, exact, waiting, first = call.operator.kernel, call.exact, call.unknown_values, call.inputs_sent
 
     def run(*arrays: Any) -> Shapes:
         try:

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hostacl.errors import Refused
 from hostacl.ops.call import Call
 from hostacl.ops.dims import Shape
 from hostacl.ops.registry import kernel
@@ -25,17 +24,14 @@ def along_axis(call: Call) -> Shape:
     return shape
 
 
-def place_of(op: str, axis: Any, rank: int) -> int:
-    """The axis counted from the front, for a value that is known only when the operator runs."""
-    value, size = int(np.asarray(axis).reshape(())), max(rank, 1)
-    if not -size <= value < size:
-        raise Refused("HA509", f"{op}: axis = {value}: axis {value} not in [{-size},{size - 1}] for rank {rank}.")
-    return value % size
+def place_of(axis: Any, rank: int) -> int:
+    """The axis counted from the front (the shape rule checked it)."""
+    return int(np.asarray(axis).reshape(())) % max(rank, 1)
 
 
-def accumulate(op: str, function: np.ufunc, first: int, x: Array, axis: Any, exclusive: bool, reverse: bool) -> Array:
+def accumulate(function: np.ufunc, first: int, x: Array, axis: Any, exclusive: bool, reverse: bool) -> Array:
     """A running sum or product; float32 runs in float64."""
-    line = np.moveaxis(np.atleast_1d(x), place_of(op, axis, x.ndim), -1)
+    line = np.moveaxis(np.atleast_1d(x), place_of(axis, x.ndim), -1)
     line = line[..., ::-1] if reverse else line
     wide = {"f": np.float64, "c": np.complex128}.get(x.dtype.kind, x.dtype)
     result = np.empty(line.shape, wide)
@@ -45,7 +41,7 @@ def accumulate(op: str, function: np.ufunc, first: int, x: Array, axis: Any, exc
     else:
         function.accumulate(line, axis=-1, dtype=wide, out=result)
     result = result[..., ::-1] if reverse else result
-    return np.moveaxis(result, -1, place_of(op, axis, x.ndim)).reshape(x.shape)
+    return np.moveaxis(result, -1, place_of(axis, x.ndim)).reshape(x.shape)
 
 
 @kernel("Cumsum", "CumsumD", shape=along_axis, values=("axis",))
@@ -54,7 +50,7 @@ def cumsum(x: Array, axis: Any, exclusive: bool, reverse: bool) -> Array:
 
     Floats are added in float64 and rounded once, integers wrap.
     """
-    return accumulate("Cumsum", np.add, 0, x, axis, exclusive, reverse)
+    return accumulate(np.add, 0, x, axis, exclusive, reverse)
 
 
 @kernel("Cumprod", "CumprodD", shape=along_axis, values=("axis",))
@@ -63,7 +59,7 @@ def cumprod(x: Array, axis: Any, exclusive: bool, reverse: bool) -> Array:
 
     Floats are multiplied in float64 and rounded once, integers wrap.
     """
-    return accumulate("Cumprod", np.multiply, 1, x, axis, exclusive, reverse)
+    return accumulate(np.multiply, 1, x, axis, exclusive, reverse)
 
 
 def extreme_shapes(name: str) -> Any:
@@ -95,12 +91,12 @@ def index_types(call: Call) -> tuple[int, ...]:
 
 @kernel("Cummax", shape=extreme_shapes("dim"), dtype={"indices": index_types})
 def cummax(x: Array, dim: int) -> tuple[Array, Array]:
-    """The largest element so far along an axis, and where it is: the last of equal ones; from a NaN on NaN, at the last one."""
+    """The largest element so far along an axis and its place: the last of equal ones; from a NaN on NaN, at the last one."""
     return running(np.maximum, x, dim)
 
 
 @kernel("Cummin", shape=extreme_shapes("axis"), dtype={"indices": index_types})
 def cummin(x: Array, axis: int) -> tuple[Array, Array]:
-    """The smallest element so far along an axis, and where it is: the last of equal ones; from a NaN on NaN, at the last one."""
+    """The smallest element so far along an axis and its place: the last of equal ones; from a NaN on NaN, at the last one."""
     return running(np.minimum, x, axis)
 
