@@ -15,8 +15,8 @@ from hostacl.ops.schema import Prototype, prototype
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-SPECIAL = frozenset({"out", "formats"})
-"""Parameters that a kernel may ask for beside the prototype's: the described outputs, the formats by name."""
+SPECIAL = frozenset({"out", "formats", "call"})
+"""Parameters that a kernel may ask for beside the prototype's: the described outputs, the formats by name, the bound call."""
 
 _operators: dict[str, Operator] = {}
 

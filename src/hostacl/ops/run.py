@@ -92,7 +92,9 @@ def _loader(call: Call, name: str, bits: bool, soc: str) -> Loader:
 
 
 def _constant(call: Call, name: str) -> Any:
-    """A parameter that no array gives: an attribute, the outputs, the formats; None for what this generation lacks."""
+    """A parameter that no array gives: an attribute, the outputs, the formats, the call; None for what this generation lacks."""
+    if name == "call":
+        return call
     if name == "out":
         return tuple(
             Out(spec.dtype, precision.compute_dtype(spec.dtype), spec.shape, spec.format) for _, _, spec in each_output(call)
