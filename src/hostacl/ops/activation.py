@@ -27,15 +27,20 @@ def direct_relu(call: Call) -> Any:
 
 
 def sigmoid(x: Array) -> Array:
-    """1 / (1 + e^-x); where e^-x overflows the result is below every normal number, and 0."""
-    return 1 / (1 + np.exp(-x))
+    """1 / (1 + e^-x), without overflow for real x."""
+    if x.dtype.kind == "c":
+        return 1 / (1 + np.exp(-x))
+    small = np.exp(-np.abs(x))
+    return np.where(x >= 0, x.dtype.type(1), small) / (1 + small)
 
 
 def gelu(x: Array) -> Array:
-    """x/2·(1 + tanh(√(2/π)·(x + 0.044715·x³))), as x·sigmoid of twice the inner term: no cancellation for negative x."""
-    one = x.dtype.type
-    inner = one(2 * np.sqrt(2 / np.pi)) * (x + one(0.044715) * (x * x * x))
-    return x / (1 + np.exp(-inner))
+    """x/2·(1 + tanh(√(2/π)·(x + 0.044715·x³))), as x·sigmoid of twice the inner term: no cancellation for negative x.
+
+    In float64: the error of a float32 inner term would come out of the exponential many times larger.
+    """
+    wide = x.astype(np.float64)
+    return wide / (1 + np.exp(-2 * np.sqrt(2 / np.pi) * (wide + 0.044715 * (wide * wide * wide))))
 
 
 unary("Relu", relu, direct=direct_relu)

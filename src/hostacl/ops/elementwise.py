@@ -98,8 +98,11 @@ binary("Pow", power, promote=True, direct=direct_power)
 
 
 def affine(x: Array, scale: float, shift: float) -> Array:
-    """scale·x + shift, in the type of x."""
-    return x if (scale, shift) == (1, 0) else x * x.dtype.type(scale) + x.dtype.type(shift)
+    """scale·x + shift, in float64 so that it neither overflows nor loses digits before the function is taken; x itself by default."""
+    if (scale, shift) == (1, 0):
+        return x
+    wide = x if x.dtype.kind == "c" else x.astype(np.float64)
+    return wide * scale + shift
 
 
 def direct_plain(function: Any, native: Any = None) -> Callable[[Call], Any]:
@@ -121,7 +124,7 @@ def exp(x: Array, base: float, scale: float, shift: float) -> Array:
     if x.dtype != np.float32:
         return np.exp(x)
     z = affine(x, scale, shift)
-    return np.exp(z) if base == -1 else np.exp2(z * np.float32(np.log2(base)))
+    return np.exp(z) if base == -1 else np.exp2(z.astype(np.float64) * np.log2(base))
 
 
 def logarithm_dtype(call: Call) -> int:
@@ -133,6 +136,5 @@ def logarithm_dtype(call: Call) -> int:
 @kernel("Log", shape=same_as("x"), dtype={"y": logarithm_dtype}, direct=direct_plain(np.log))
 def log(x: Array, base: float, scale: float, shift: float) -> Array:
     """Logarithm to the base (-1 for e) of scale·x + shift."""
-    wide = x.astype(np.float64) if x.dtype.kind in "iub" else x
-    natural = np.log(affine(wide, scale, shift))
-    return natural if base == -1 else natural / wide.dtype.type(np.log(base))
+    natural = np.log(affine(x.astype(np.float64) if x.dtype.kind in "iub" else x, scale, shift))
+    return natural if base == -1 else natural / np.log(base)
