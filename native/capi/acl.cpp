@@ -10,7 +10,7 @@ using namespace hostacl;
 namespace {
 
 constexpr int32_t kMajorVersion = 1, kMinorVersion = 10, kPatchVersion = 0; // of the interface, as in acl.h
-constexpr int32_t kPackages = 8;                                           // CANN, runtime, compiler ... driver
+constexpr int32_t kPackages = 8;                                            // CANN, runtime, compiler ... driver
 
 // aclCANNPackageVersion of the public reference.
 struct PackageVersion {
@@ -22,7 +22,9 @@ struct PackageVersion {
     char reserved[128];
 };
 
-template <size_t Size> void put(char (&field)[Size], const std::string& text) { std::snprintf(field, Size, "%s", text.c_str()); }
+template <size_t Size> void put(char (&field)[Size], const std::string& text) {
+    std::snprintf(field, Size, "%s", text.c_str());
+}
 
 PackageVersion package_version(const Cann& cann) {
     PackageVersion version{};
@@ -66,7 +68,8 @@ HACL_EXPORT Code hacl_aclrtGetVersion(int32_t* majorVersion, int32_t* minorVersi
 
 HACL_EXPORT Code hacl_aclsysGetCANNVersion(int32_t name, void* version) noexcept {
     return guarded("aclsysGetCANNVersion", [&]() -> Code {
-        if (Code code = check_range("name", name, 0, kPackages - 1, "0 (CANN) to 7 (driver)", kInvalidParam)) return code;
+        if (Code code = check_range("name", name, 0, kPackages - 1, "0 (CANN) to 7 (driver)", ACL_ERROR_INVALID_PARAM))
+            return code;
         if (Code code = need(version, "version")) return code;
         Lock lock = lock_machine();
         PackageVersion all = package_version(config().cann);

@@ -7,6 +7,7 @@
 #include "core/context.hpp"
 #include "core/machine.hpp"
 #include "core/schedule.hpp"
+#include "core/status.hpp"
 
 namespace hostacl {
 
@@ -32,11 +33,14 @@ template <class Body> Code with_stream(const void* stream, Body&& body) {
 }
 
 // A number that must lie in a range.
-inline Code check_range(const char* name, int64_t value, int64_t least, int64_t most, const char* meaning, Code code = 107000) {
+inline Code check_range(const char* name, int64_t value, int64_t least, int64_t most, const char* meaning,
+                        Code code = ACL_ERROR_RT_PARAM_INVALID) {
     if (value >= least && value <= most) return 0;
     return fail(code, "HA116", format("%s = %lld; allowed: %s", name, static_cast<long long>(value), meaning));
 }
 
-inline Code check_timeout(int32_t timeout) { return check_range("timeout", timeout, -1, INT32_MAX, "-1 (for ever) or milliseconds from 0"); }
+inline Code check_timeout(int32_t timeout) {
+    return check_range("timeout", timeout, -1, INT32_MAX, "-1 (for ever) or milliseconds from 0");
+}
 
 } // namespace hostacl

@@ -11,7 +11,8 @@ template <class Field> uint32_t exception_field(const char* function, const void
     constexpr uint32_t kUnknown = 0xFFFFFFFF;
     return guarded_or(function, kUnknown, [&]() -> uint32_t {
         if (is_current_exception(info)) return static_cast<const ExceptionInfo*>(info)->*field;
-        fail(kInvalidParam, "HA326", format("info = %p; allowed: what the exception info callback was given, until it returns", info));
+        fail(ACL_ERROR_INVALID_PARAM, "HA326",
+             format("info = %p; allowed: what the exception info callback was given, until it returns", info));
         return kUnknown;
     });
 }
@@ -23,13 +24,16 @@ HACL_EXPORT Code hacl_aclrtSubscribeReport(uint64_t threadId, void* stream) noex
 }
 
 HACL_EXPORT Code hacl_aclrtUnSubscribeReport(uint64_t threadId, void* stream) noexcept {
-    return guarded("aclrtUnSubscribeReport", [&] { return unsubscribe(Reports::Callback, threadId, as_handle(stream)); });
+    return guarded("aclrtUnSubscribeReport",
+                   [&] { return unsubscribe(Reports::Callback, threadId, as_handle(stream)); });
 }
 
 HACL_EXPORT Code hacl_aclrtLaunchCallback(void (*fn)(void*), void* userData, int32_t blockType, void* stream) noexcept {
     return guarded("aclrtLaunchCallback", [&]() -> Code {
         if (!fn) return null_argument("fn", "a function");
-        if (Code code = check_range("blockType", blockType, 0, 1, "0 (the stream goes on) or 1 (the stream waits for the callback)", kInvalidParam))
+        if (Code code =
+                check_range("blockType", blockType, 0, 1,
+                            "0 (the stream goes on) or 1 (the stream waits for the callback)", ACL_ERROR_INVALID_PARAM))
             return code;
         return launch_callback(Reports::Callback, fn, userData, blockType == 1, as_handle(stream));
     });
@@ -43,11 +47,13 @@ HACL_EXPORT Code hacl_aclrtProcessReport(int32_t timeout) noexcept {
 }
 
 HACL_EXPORT Code hacl_aclrtSubscribeHostFunc(uint64_t hostFuncThreadId, void* exeStream) noexcept {
-    return guarded("aclrtSubscribeHostFunc", [&] { return subscribe(Reports::HostFunc, hostFuncThreadId, as_handle(exeStream)); });
+    return guarded("aclrtSubscribeHostFunc",
+                   [&] { return subscribe(Reports::HostFunc, hostFuncThreadId, as_handle(exeStream)); });
 }
 
 HACL_EXPORT Code hacl_aclrtUnSubscribeHostFunc(uint64_t hostFuncThreadId, void* exeStream) noexcept {
-    return guarded("aclrtUnSubscribeHostFunc", [&] { return unsubscribe(Reports::HostFunc, hostFuncThreadId, as_handle(exeStream)); });
+    return guarded("aclrtUnSubscribeHostFunc",
+                   [&] { return unsubscribe(Reports::HostFunc, hostFuncThreadId, as_handle(exeStream)); });
 }
 
 HACL_EXPORT Code hacl_aclrtProcessHostFunc(int32_t timeout) noexcept {

@@ -1,5 +1,6 @@
 // acl_rt.h: contexts, and the parameters that a context, or the process, holds.
 #include "capi/acl_rt.hpp"
+#include "core/status.hpp"
 
 using namespace hostacl;
 
@@ -15,7 +16,8 @@ std::map<int32_t, int64_t>& process_parameters() { // lock held
 
 Code read_parameter(const std::map<int32_t, int64_t>& parameters, int32_t opt, int64_t* value) {
     auto found = parameters.find(opt);
-    if (found == parameters.end()) return fail(107021, "HA119", format("opt = %d was never set", opt));
+    if (found == parameters.end())
+        return fail(ACL_ERROR_RT_SYSPARAMOPT_NOT_SET, "HA119", format("opt = %d was never set", opt));
     *value = found->second;
     return 0;
 }
@@ -42,7 +44,9 @@ HACL_EXPORT Code hacl_aclrtSetCurrentContext(void* context) noexcept {
     return guarded("aclrtSetCurrentContext", [&]() -> Code {
         Lock lock = lock_machine();
         Handle handle = as_handle(context);
-        if (!find_context(handle)) return fail(107000, "HA106", format("context = %s; allowed: a live context", describe_handle(handle).c_str()));
+        if (!find_context(handle))
+            return fail(ACL_ERROR_RT_PARAM_INVALID, "HA106",
+                        format("context = %s; allowed: a live context", describe_handle(handle).c_str()));
         set_current(handle);
         return 0;
     });

@@ -1,6 +1,7 @@
 // acl_rt.h: copies and sets.
 #include "capi/acl_rt.hpp"
 #include "core/copy.hpp"
+#include "core/status.hpp"
 
 using namespace hostacl;
 
@@ -36,7 +37,9 @@ Copy rows(void* dst, size_t dpitch, const void* src, size_t spitch, size_t width
 Code check_pitches(const Copy& copy) {
     if (copy.width == 0 || copy.height == 0 || !copy.dst || !copy.src) return 0;
     if (copy.dpitch >= copy.width && copy.spitch >= copy.width) return 0;
-    return fail(107000, "HA219", format("dpitch = %zu, spitch = %zu, width = %zu; allowed: pitches of at least the width", copy.dpitch, copy.spitch, copy.width));
+    return fail(ACL_ERROR_RT_PARAM_INVALID, "HA219",
+                format("dpitch = %zu, spitch = %zu, width = %zu; allowed: pitches of at least the width", copy.dpitch,
+                       copy.spitch, copy.width));
 }
 
 Code set_size(void* devPtr, size_t maxCount, size_t count) {
@@ -53,7 +56,8 @@ HACL_EXPORT Code hacl_aclrtMemcpy(void* dst, size_t destMax, const void* src, si
     });
 }
 
-HACL_EXPORT Code hacl_aclrtMemcpyAsync(void* dst, size_t destMax, const void* src, size_t count, int32_t kind, void* stream) noexcept {
+HACL_EXPORT Code hacl_aclrtMemcpyAsync(void* dst, size_t destMax, const void* src, size_t count, int32_t kind,
+                                       void* stream) noexcept {
     return guarded("aclrtMemcpyAsync", [&]() -> Code {
         Copy copy = plain(dst, src, count, kind);
         if (Code code = check_size(copy, destMax, count)) return code;
@@ -62,7 +66,8 @@ HACL_EXPORT Code hacl_aclrtMemcpyAsync(void* dst, size_t destMax, const void* sr
 }
 
 // Asynchronous where the memory allows it, else synchronous: what copy_async does anyway, for pageable host memory too.
-HACL_EXPORT Code hacl_aclrtMemcpyAsyncWithCondition(void* dst, size_t destMax, const void* src, size_t count, int32_t kind, void* stream) noexcept {
+HACL_EXPORT Code hacl_aclrtMemcpyAsyncWithCondition(void* dst, size_t destMax, const void* src, size_t count,
+                                                    int32_t kind, void* stream) noexcept {
     return guarded("aclrtMemcpyAsyncWithCondition", [&]() -> Code {
         Copy copy = plain(dst, src, count, kind);
         if (Code code = check_size(copy, destMax, count)) return code;
@@ -70,7 +75,8 @@ HACL_EXPORT Code hacl_aclrtMemcpyAsyncWithCondition(void* dst, size_t destMax, c
     });
 }
 
-HACL_EXPORT Code hacl_aclrtMemcpy2d(void* dst, size_t dpitch, const void* src, size_t spitch, size_t width, size_t height, int32_t kind) noexcept {
+HACL_EXPORT Code hacl_aclrtMemcpy2d(void* dst, size_t dpitch, const void* src, size_t spitch, size_t width,
+                                    size_t height, int32_t kind) noexcept {
     return guarded("aclrtMemcpy2d", [&]() -> Code {
         Copy copy = rows(dst, dpitch, src, spitch, width, height, kind);
         if (Code code = check_pitches(copy)) return code;
@@ -78,8 +84,8 @@ HACL_EXPORT Code hacl_aclrtMemcpy2d(void* dst, size_t dpitch, const void* src, s
     });
 }
 
-HACL_EXPORT Code hacl_aclrtMemcpy2dAsync(void* dst, size_t dpitch, const void* src, size_t spitch, size_t width, size_t height, int32_t kind,
-                                         void* stream) noexcept {
+HACL_EXPORT Code hacl_aclrtMemcpy2dAsync(void* dst, size_t dpitch, const void* src, size_t spitch, size_t width,
+                                         size_t height, int32_t kind, void* stream) noexcept {
     return guarded("aclrtMemcpy2dAsync", [&]() -> Code {
         Copy copy = rows(dst, dpitch, src, spitch, width, height, kind);
         if (Code code = check_pitches(copy)) return code;
@@ -94,7 +100,8 @@ HACL_EXPORT Code hacl_aclrtMemset(void* devPtr, size_t maxCount, int32_t value, 
     });
 }
 
-HACL_EXPORT Code hacl_aclrtMemsetAsync(void* devPtr, size_t maxCount, int32_t value, size_t count, void* stream) noexcept {
+HACL_EXPORT Code hacl_aclrtMemsetAsync(void* devPtr, size_t maxCount, int32_t value, size_t count,
+                                       void* stream) noexcept {
     return guarded("aclrtMemsetAsync", [&]() -> Code {
         if (Code code = set_size(devPtr, maxCount, count)) return code;
         return fill_async({devPtr, value, count}, as_handle(stream));

@@ -1,5 +1,6 @@
 // acl_rt.h: devices and what they are.
 #include "capi/acl_rt.hpp"
+#include "core/status.hpp"
 
 #include <unistd.h>
 
@@ -12,21 +13,24 @@ HACL_EXPORT Code hacl_aclGetDeviceCapability(uint32_t deviceId, int32_t deviceIn
 namespace {
 
 // The user's number of a device is the one before ASCEND_RT_VISIBLE_DEVICES chose. Lock held.
-int32_t user_number(int32_t device) { return config().visible.empty() ? device : config().visible[static_cast<size_t>(device)]; }
+int32_t user_number(int32_t device) {
+    return config().visible.empty() ? device : config().visible[static_cast<size_t>(device)];
+}
 
 Code device_of_user_number(int32_t user, const char* name, int32_t* device) {
     for (*device = 0; *device < device_count(); ++*device)
         if (user_number(*device) == user) return 0;
-    return fail(107001, "HA102", format("%s = %d; allowed: the number of a visible device (ASCEND_RT_VISIBLE_DEVICES)", name, user));
+    return fail(ACL_ERROR_RT_INVALID_DEVICEID, "HA102",
+                format("%s = %d; allowed: the number of a visible device (ASCEND_RT_VISIBLE_DEVICES)", name, user));
 }
 
 // Which number of aclDeviceInfo an aclrtDevAttr asks for; -1: another sort.
 int32_t capability_of(int32_t attr) {
     switch (attr) {
-    case 101:            // AI core
-    case 102: return 0;  // cube core
-    case 201: return 1;  // vector core
-    case 302: return 2;  // L2 bytes
+    case 101:           // AI core
+    case 102: return 0; // cube core
+    case 201: return 1; // vector core
+    case 302: return 2; // L2 bytes
     default: return -1;
     }
 }
@@ -40,7 +44,8 @@ Code wants_other_device(int32_t device, int32_t peer) {
     if (Code code = check_device(device)) return code;
     if (Code code = check_device(peer, "peerDeviceId")) return code;
     if (device != peer) return 0;
-    return fail(107000, "HA117", format("deviceId = peerDeviceId = %d; allowed: two different devices", device));
+    return fail(ACL_ERROR_RT_PARAM_INVALID, "HA117",
+                format("deviceId = peerDeviceId = %d; allowed: two different devices", device));
 }
 
 } // namespace
@@ -104,7 +109,8 @@ HACL_EXPORT Code hacl_aclrtGetDeviceUtilizationRate(int32_t deviceId, void* util
         if (Code code = check_device(deviceId)) return code;
         if (Code code = need(utilizationInfo, "utilizationInfo")) return code;
         uint64_t total = config().device_memory;
-        auto percent = static_cast<int32_t>(total ? 100.0 * static_cast<double>(device_bytes_used(deviceId)) / static_cast<double>(total) : 0);
+        auto percent = static_cast<int32_t>(
+            total ? 100.0 * static_cast<double>(device_bytes_used(deviceId)) / static_cast<double>(total) : 0);
         bool runs = false;
         each_context([&](Context& context) {
             for (const StreamPtr& stream : context.streams) runs = runs || (context.device == deviceId && stream->busy);
@@ -127,8 +133,11 @@ HACL_EXPORT Code hacl_aclrtGetDeviceInfo(uint32_t deviceId, int32_t attr, int64_
         if (attr == kAicpuCores) *value = ::sysconf(_SC_NPROCESSORS_ONLN);
         else if (attr == kTotalMemory) *value = static_cast<int64_t>(config().device_memory);
         else
-            return fail(207000, "HA118", format("attr = %d; allowed: 1 (AI CPU cores), 101 (AI cores), 102 (cube cores), 201 (vector cores), "
-                                                "301 (memory), 302 (L2 bytes)", attr));
+            return fail(
+                ACL_ERROR_RT_FEATURE_NOT_SUPPORT, "HA118",
+                format("attr = %d; allowed: 1 (AI CPU cores), 101 (AI cores), 102 (cube cores), 201 (vector cores), "
+                       "301 (memory), 302 (L2 bytes)",
+                       attr));
         return 0;
     });
 }
@@ -158,7 +167,8 @@ HACL_EXPORT Code hacl_aclrtGetLogicDevIdByUserDevId(int32_t userDevid, int32_t* 
         Lock lock = lock_machine();
         if (Code code = need(logicDevId, "logicDevId")) return code;
         int32_t device = 0;
-        if (Code code = check_device(userDevid, "userDevid")) return code; // the program's numbers count the visible ones
+        if (Code code = check_device(userDevid, "userDevid"))
+            return code; // the program's numbers count the visible ones
         device = user_number(userDevid);
         *logicDevId = device;
         return 0;
@@ -180,7 +190,9 @@ HACL_EXPORT Code hacl_aclrtGetLogicDevIdByPhyDevId(int32_t phyDevId, int32_t* lo
     return guarded("aclrtGetLogicDevIdByPhyDevId", [&]() -> Code {
         Lock lock = lock_machine();
         if (Code code = need(logicDevId, "logicDevId")) return code;
-        if (Code code = check_range("phyDevId", phyDevId, 0, config().devices - 1, "the number of a device", 107001)) return code;
+        if (Code code = check_range("phyDevId", phyDevId, 0, config().devices - 1, "the number of a device",
+                                    ACL_ERROR_RT_INVALID_DEVICEID))
+            return code;
         *logicDevId = phyDevId;
         return 0;
     });
@@ -190,13 +202,16 @@ HACL_EXPORT Code hacl_aclrtGetPhyDevIdByLogicDevId(int32_t logicDevId, int32_t* 
     return guarded("aclrtGetPhyDevIdByLogicDevId", [&]() -> Code {
         Lock lock = lock_machine();
         if (Code code = need(phyDevId, "phyDevId")) return code;
-        if (Code code = check_range("logicDevId", logicDevId, 0, config().devices - 1, "the number of a device", 107001)) return code;
+        if (Code code = check_range("logicDevId", logicDevId, 0, config().devices - 1, "the number of a device",
+                                    ACL_ERROR_RT_INVALID_DEVICEID))
+            return code;
         *phyDevId = logicDevId;
         return 0;
     });
 }
 
-HACL_EXPORT Code hacl_aclrtDeviceCanAccessPeer(int32_t* canAccessPeer, int32_t deviceId, int32_t peerDeviceId) noexcept {
+HACL_EXPORT Code hacl_aclrtDeviceCanAccessPeer(int32_t* canAccessPeer, int32_t deviceId,
+                                               int32_t peerDeviceId) noexcept {
     return guarded("aclrtDeviceCanAccessPeer", [&]() -> Code {
         if (Code code = need(canAccessPeer, "canAccessPeer")) return code;
         Lock lock = lock_machine();

@@ -1,6 +1,7 @@
 // acl_rt.h: events.
 #include "capi/acl_rt.hpp"
 #include "core/event.hpp"
+#include "core/status.hpp"
 
 using namespace hostacl;
 
@@ -12,8 +13,13 @@ constexpr uint32_t kMostEvents = 65536;
 Code create(void** event, uint32_t flags) {
     if (Code code = need(event, "event")) return code;
     if (flags == 0 || (flags & ~kKnownFlags))
-        return fail(107000, "HA319", format("flag = 0x%x; allowed: 1 (sync), 2 (stream progress), 8 (time line), or some of them together", flags));
-    if (live_events() >= kMostEvents) return fail(207007, "HA316", format("%u events are alive: no more can be made. Destroy some", kMostEvents));
+        return fail(
+            ACL_ERROR_RT_PARAM_INVALID, "HA319",
+            format("flag = 0x%x; allowed: 1 (sync), 2 (stream progress), 8 (time line), or some of them together",
+                   flags));
+    if (live_events() >= kMostEvents)
+        return fail(ACL_ERROR_RT_NO_EVENT_RESOURCE, "HA316",
+                    format("%u events are alive: no more can be made. Destroy some", kMostEvents));
     Handle made = 0;
     if (Code code = create_event(flags, &made)) return code;
     *event = as_pointer(made);
@@ -103,7 +109,8 @@ HACL_EXPORT Code hacl_aclrtEventElapsedTime(float* ms, void* startEvent, void* e
         if (Code code = event_time(as_handle(startEvent), "startEvent", &start)) return code;
         if (Code code = event_time(as_handle(endEvent), "endEvent", &end)) return code;
         if (end < start)
-            return fail(107007, "HA314", "endEvent was reached before startEvent; give them in the order in which they were recorded");
+            return fail(ACL_ERROR_RT_EVENT_TIMESTAMP_REVERSAL, "HA314",
+                        "endEvent was reached before startEvent; give them in the order in which they were recorded");
         *ms = static_cast<float>(static_cast<double>(end - start) / 1e6);
         return 0;
     });

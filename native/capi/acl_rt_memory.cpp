@@ -1,6 +1,7 @@
 // acl_rt.h: memory: making, freeing, registering, asking.
 #include "capi/acl_rt.hpp"
 #include "core/memory.hpp"
+#include "core/status.hpp"
 
 using namespace hostacl;
 
@@ -12,9 +13,11 @@ constexpr int32_t kPolicyFlags = 0x7FFFFF00; // kinds of memory, or access, adde
 Code malloc_device(void** devPtr, size_t size, int32_t policy) {
     if (Code code = need(devPtr, "devPtr")) return code;
     *devPtr = nullptr;
-    if (size == 0) return fail(kInvalidParam, "HA201", "size = 0; allowed: at least 1 byte");
+    if (size == 0) return fail(ACL_ERROR_INVALID_PARAM, "HA201", "size = 0; allowed: at least 1 byte");
     if (policy < 0 || (policy & ~kPolicyFlags) > kPolicies)
-        return fail(107018, "HA223", format("policy = %d; allowed: 0 to %d of aclrtMemMallocPolicy, and its memory type flags", policy, kPolicies));
+        return fail(ACL_ERROR_RT_INVALID_MALLOC_TYPE, "HA223",
+                    format("policy = %d; allowed: 0 to %d of aclrtMemMallocPolicy, and its memory type flags", policy,
+                           kPolicies));
     int32_t device = 0;
     Code code = with_context([&](Context& context) {
         device = context.device;
@@ -32,13 +35,14 @@ Code malloc_host(void** hostPtr, size_t size) {
 // The cache calls have nothing to do here but to look at their range.
 Code check_live(const void* pointer, size_t size, const char* name) {
     if (!pointer) return null_argument(name, "live device memory");
-    if (!size) return fail(kInvalidParam, "HA201", "size = 0; allowed: at least 1 byte");
+    if (!size) return fail(ACL_ERROR_INVALID_PARAM, "HA201", "size = 0; allowed: at least 1 byte");
     Lock lock = lock_machine();
     auto address = reinterpret_cast<uintptr_t>(pointer);
     BlockPtr block = find_block(address);
     if (block && !block->freed && size <= block->start + block->capacity - address) return 0;
-    return fail(107000, block && block->freed ? "HA204" : "HA218",
-                format("%s = %p, size = %zu: %s; allowed: live memory that holds the whole range", name, pointer, size, describe_pointer(address).c_str()));
+    return fail(ACL_ERROR_RT_PARAM_INVALID, block && block->freed ? "HA204" : "HA218",
+                format("%s = %p, size = %zu: %s; allowed: live memory that holds the whole range", name, pointer, size,
+                       describe_pointer(address).c_str()));
 }
 
 // Which of the two sorts of memory an aclrtMemAttr asks for.
@@ -149,7 +153,8 @@ HACL_EXPORT Code hacl_aclrtPointerGetAttributes(const void* ptr, void* attribute
         auto address = reinterpret_cast<uintptr_t>(ptr);
         BlockPtr block = find_block(address);
         if ((block && block->freed) || (!block && in_arena(address)))
-            return fail(107000, block ? "HA204" : "HA218", format("ptr = %p: %s; allowed: live memory", ptr, describe_pointer(address).c_str()));
+            return fail(ACL_ERROR_RT_PARAM_INVALID, block ? "HA204" : "HA218",
+                        format("ptr = %p: %s; allowed: live memory", ptr, describe_pointer(address).c_str()));
         *static_cast<PointerAttributes*>(attributes) = attributes_of(block);
         return 0;
     });
@@ -176,7 +181,9 @@ HACL_EXPORT Code hacl_aclrtHostGetDevicePointer(void* pHost, void** pDevice, uin
         Lock lock = lock_machine();
         BlockPtr block = find_block(as_handle(pHost));
         if (!block || block->freed || block->space == Space::Device)
-            return fail(107000, "HA220", format("pHost = %p: %s; allowed: registered host memory", pHost, describe_pointer(as_handle(pHost)).c_str()));
+            return fail(ACL_ERROR_RT_PARAM_INVALID, "HA220",
+                        format("pHost = %p: %s; allowed: registered host memory", pHost,
+                               describe_pointer(as_handle(pHost)).c_str()));
         *pDevice = pHost;
         return 0;
     });

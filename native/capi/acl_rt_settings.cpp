@@ -2,6 +2,7 @@
 #include "capi/acl_rt.hpp"
 #include "core/product.hpp"
 #include "core/saturation.hpp"
+#include "core/status.hpp"
 
 #include <atomic>
 
@@ -12,13 +13,15 @@ namespace {
 constexpr uint64_t kMicro = 1000000;
 constexpr uint64_t kInterval = 1000; // the steps of the operator time limit, in microseconds
 
-std::atomic<uint64_t> op_wait_seconds{0};                   // 0: for ever
+std::atomic<uint64_t> op_wait_seconds{0};                    // 0: for ever
 std::atomic<uint64_t> op_execute_microseconds{547 * kMicro}; // the default of the reference
 
 Code check_limit_type(int32_t type) { return check_range("type", type, 0, 1, "0 (cube cores) or 1 (vector cores)"); }
 
 // How many cores of a sort the device has.
-uint32_t whole_device(int32_t type) { return static_cast<uint32_t>(type == 0 ? product().cube_cores : product().vector_cores); }
+uint32_t whole_device(int32_t type) {
+    return static_cast<uint32_t>(type == 0 ? product().cube_cores : product().vector_cores);
+}
 
 // The stream whose limits count in this thread (aclrtUseStreamResInCurrentThread).
 thread_local Handle stream_in_use = 0;
@@ -62,7 +65,8 @@ HACL_EXPORT Code hacl_aclrtSetOpExecuteTimeOutV2(uint64_t timeout, uint64_t* act
     return guarded("aclrtSetOpExecuteTimeOutV2", [&]() -> Code {
         if (Code code = need(actualTimeout, "actualTimeout")) return code;
         return with_context([&](Context&) {
-            *actualTimeout = timeout > UINT64_MAX - kInterval ? timeout / kInterval * kInterval : (timeout + kInterval - 1) / kInterval * kInterval;
+            *actualTimeout = timeout > UINT64_MAX - kInterval ? timeout / kInterval * kInterval
+                                                              : (timeout + kInterval - 1) / kInterval * kInterval;
             op_execute_microseconds = *actualTimeout;
             return 0;
         });
@@ -106,9 +110,8 @@ HACL_EXPORT Code hacl_aclrtGetDeviceSatMode(int32_t* mode) noexcept {
 }
 
 HACL_EXPORT Code hacl_aclrtGetOverflowStatus(void* outputAddr, size_t outputSize, void* stream) noexcept {
-    return guarded("aclrtGetOverflowStatus", [&]() -> Code {
-        return write_overflow_status(outputAddr, outputSize, as_handle(stream));
-    });
+    return guarded("aclrtGetOverflowStatus",
+                   [&]() -> Code { return write_overflow_status(outputAddr, outputSize, as_handle(stream)); });
 }
 
 HACL_EXPORT Code hacl_aclrtResetOverflowStatus(void* stream) noexcept {
@@ -190,7 +193,8 @@ HACL_EXPORT Code hacl_aclrtUnuseStreamResInCurrentThread(void* stream) noexcept 
     return guarded("aclrtUnuseStreamResInCurrentThread", [&]() -> Code {
         return with_stream(stream, [&](Stream& found) -> Code {
             if (found.handle != stream_in_use)
-                return fail(107000, "HA327", format("stream %d is not the one whose resources this thread uses", found.id));
+                return fail(ACL_ERROR_RT_PARAM_INVALID, "HA327",
+                            format("stream %d is not the one whose resources this thread uses", found.id));
             stream_in_use = 0;
             return 0;
         });

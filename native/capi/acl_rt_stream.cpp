@@ -1,5 +1,6 @@
 // acl_rt.h: streams: making, ending, asking, modes.
 #include "capi/acl_rt_stream.hpp"
+#include "core/status.hpp"
 
 using namespace hostacl;
 
@@ -15,9 +16,11 @@ namespace hostacl {
 Code create_stream(void** stream, uint32_t priority, uint32_t flags) {
     if (Code code = need(stream, "stream")) return code;
     return with_context([&](Context& context) -> Code {
-        if (Code code = check_range("priority", priority, kGreatestPriority, kLeastPriority, "0 (first) to 7 (last)")) return code;
+        if (Code code = check_range("priority", priority, kGreatestPriority, kLeastPriority, "0 (first) to 7 (last)"))
+            return code;
         if (streams().live() >= kMostStreams)
-            return fail(207008, "HA316", format("%zu streams are alive; allowed: %u. Destroy some", streams().live(), kMostStreams));
+            return fail(ACL_ERROR_RT_NO_STREAM_RESOURCE, "HA316",
+                        format("%zu streams are alive; allowed: %u. Destroy some", streams().live(), kMostStreams));
         ContextPtr owner = context.default_stream->context.lock();
         StreamPtr made = make_stream(owner, priority, flags, false);
         owner->streams.push_back(made);
@@ -32,7 +35,8 @@ namespace {
 
 Code abort_tasks(const std::vector<StreamPtr>& all, Lock& lock) {
     std::deque<Queued> dropped;
-    for (const StreamPtr& stream : all) drop_tasks(*stream, {107022, "HA317: the task was aborted"}, &dropped);
+    for (const StreamPtr& stream : all)
+        drop_tasks(*stream, {ACL_ERROR_RT_DEVICE_TASK_ABORT, "HA317: the task was aborted"}, &dropped);
     for (const StreamPtr& stream : all)
         if (ContextPtr context = stream->context.lock()) context->stopped = {};
     lock.unlock(); // before `dropped` goes
@@ -128,8 +132,13 @@ HACL_EXPORT Code hacl_aclrtDeviceGetStreamPriorityRange(int32_t* leastPriority, 
 HACL_EXPORT Code hacl_aclrtSetStreamFailureMode(void* stream, uint64_t mode) noexcept {
     return guarded("aclrtSetStreamFailureMode", [&]() -> Code {
         return with_stream(stream, [&](Stream& found) -> Code {
-            if (mode > 1) return fail(107000, "HA318", format("mode = %llu; allowed: 0 (go on) or 1 (stop)", static_cast<unsigned long long>(mode)));
-            if (found.failure_mode_set) return fail(107000, "HA318", format("the failure mode of stream %d was set before; it can be set once", found.id));
+            if (mode > 1)
+                return fail(
+                    ACL_ERROR_RT_PARAM_INVALID, "HA318",
+                    format("mode = %llu; allowed: 0 (go on) or 1 (stop)", static_cast<unsigned long long>(mode)));
+            if (found.failure_mode_set)
+                return fail(ACL_ERROR_RT_PARAM_INVALID, "HA318",
+                            format("the failure mode of stream %d was set before; it can be set once", found.id));
             found.failure_mode_set = true;
             found.stop_on_failure = mode == 1;
             return 0;

@@ -1,6 +1,8 @@
 // acl_rt.h: waiting for streams and devices.
 #include "capi/acl_rt.hpp"
+#include "core/callback.hpp"
 #include "core/memory.hpp"
+#include "core/status.hpp"
 
 #include <algorithm>
 
@@ -35,8 +37,9 @@ Code synchronize_device(int32_t timeout) {
     if (Code code = streams_of_device(&all)) return code;
     std::vector<std::function<bool()>> parts;
     for (const StreamPtr& stream : all) {
-        if (stream->busy && stream->runner == std::this_thread::get_id())
-            return fail(107000, "HA310", "the device waits for itself: the call comes from inside one of its tasks");
+        if (waits_for_this_thread(*stream))
+            return fail(ACL_ERROR_RT_PARAM_INVALID, "HA310",
+                        "the device waits for itself: the call comes from inside one of its tasks");
         if (!stream->idle()) parts.push_back(done_with_all(*stream));
     }
     Waited waited = Waited::Done;
@@ -46,8 +49,10 @@ Code synchronize_device(int32_t timeout) {
         wait.done = [&] { return std::all_of(parts.begin(), parts.end(), [](const auto& part) { return part(); }); };
         waited = run_until(lock, wait);
     }
-    if (waited == Waited::Interrupted) return fail(500000, "HA311", "the wait was interrupted; the device goes on");
-    if (waited == Waited::Timeout) return fail(507046, "HA312", format("the device was not done after %d ms", timeout));
+    if (waited == Waited::Interrupted)
+        return fail(ACL_ERROR_INTERNAL_ERROR, "HA311", "the wait was interrupted; the device goes on");
+    if (waited == Waited::Timeout)
+        return fail(ACL_ERROR_RT_STREAM_SYNC_TIMEOUT, "HA312", format("the device was not done after %d ms", timeout));
     std::vector<Failure> failures;
     for (const StreamPtr& stream : all)
         for (Failure& failure : take_failures(*stream)) failures.push_back(std::move(failure));

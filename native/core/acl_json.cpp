@@ -3,6 +3,7 @@
 #include "core/json.hpp"
 #include "core/machine.hpp"
 #include "core/message.hpp"
+#include "core/status.hpp"
 
 #include <cerrno>
 #include <cstdlib>
@@ -15,8 +16,10 @@ namespace {
 
 constexpr int kDeepest = 10;
 
-Code bad_value(const std::string& where, const char* key, const std::string& given, const char* allowed, Code code = 100000) {
-    return fail(code, "HA104", format("configPath: %s: \"%s\" = \"%s\"; allowed: %s", where.c_str(), key, given.c_str(), allowed));
+Code bad_value(const std::string& where, const char* key, const std::string& given, const char* allowed,
+               Code code = ACL_ERROR_INVALID_PARAM) {
+    return fail(code, "HA104",
+                format("configPath: %s: \"%s\" = \"%s\"; allowed: %s", where.c_str(), key, given.c_str(), allowed));
 }
 
 Code take_queue_limit(const Json& root, const std::string& where, Config* config) {
@@ -27,7 +30,8 @@ Code take_queue_limit(const Json& root, const std::string& where, Config* config
     errno = 0;
     long long number = std::strtoll(given.c_str(), &end, 10);
     if (given.empty() || *end || errno || number < 1)
-        return bad_value(where, "max_opqueue_num", given, "a string with a number above 0, such as \"20000\"", 148048);
+        return bad_value(where, "max_opqueue_num", given, "a string with a number above 0, such as \"20000\"",
+                         ACL_ERROR_INVALID_MAX_OPQUEUE_NUM_CONFIG);
     config->max_opqueue_num = number;
     return 0;
 }
@@ -36,7 +40,8 @@ Code take_error_mode(const Json& root, const std::string& where, Config* config)
     const Json* found = root.find("err_msg_mode");
     if (!found) return 0;
     std::string given = found->text();
-    if (given != "0" && given != "1") return bad_value(where, "err_msg_mode", given, "\"0\" (a thread) or \"1\" (the process)");
+    if (given != "0" && given != "1")
+        return bad_value(where, "err_msg_mode", given, "\"0\" (a thread) or \"1\" (the process)");
     config->err_msg_process = given == "1";
     return 0;
 }
@@ -72,7 +77,9 @@ Code read_config_file(const char* path, std::string* text) {
     std::ifstream file(path, std::ios::binary);
     std::ostringstream all;
     if (!file || !(all << file.rdbuf() || file.peek() == EOF))
-        return fail(100003, "HA103", format("configPath = \"%s\" cannot be read (%s); allowed: NULL, \"\" or the path of an acl.json", path, std::strerror(errno)));
+        return fail(ACL_ERROR_INVALID_FILE, "HA103",
+                    format("configPath = \"%s\" cannot be read (%s); allowed: NULL, \"\" or the path of an acl.json",
+                           path, std::strerror(errno)));
     *text = all.str();
     return 0;
 }
@@ -82,7 +89,8 @@ Code apply_config_text(const std::string& text, const std::string& where) {
     Json root;
     std::string wrong;
     if (read_json(text, kDeepest, &root, &wrong) && !root.object()) wrong = "the whole must be one object { }";
-    if (!wrong.empty()) return fail(100006, "HA104", format("configPath: %s, %s", where.c_str(), wrong.c_str()));
+    if (!wrong.empty())
+        return fail(ACL_ERROR_PARSE_FILE, "HA104", format("configPath: %s, %s", where.c_str(), wrong.c_str()));
     Config changed = config();
     for (auto* take : {take_queue_limit, take_error_mode, take_default_device, take_own})
         if (Code code = take(root, where, &changed)) return code;

@@ -31,11 +31,11 @@ class Arena {
 
     uintptr_t base_ = 0;
     size_t reserved_ = 0;
-    uintptr_t committed_ = 0;                              // memory below is readable and writable
-    uintptr_t top_ = 0;                                    // nothing at or above was ever given out
-    std::map<uintptr_t, size_t> free_;                     // by address, neighbours joined
+    uintptr_t committed_ = 0;          // memory below is readable and writable
+    uintptr_t top_ = 0;                // nothing at or above was ever given out
+    std::map<uintptr_t, size_t> free_; // by address, neighbours joined
     std::set<std::pair<size_t, uintptr_t>> free_by_size_;
-    std::deque<std::pair<uintptr_t, size_t>> resting_;     // lately freed: not given out again at once
+    std::deque<std::pair<uintptr_t, size_t>> resting_; // lately freed: not given out again at once
     size_t resting_bytes_ = 0;
 };
 

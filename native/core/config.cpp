@@ -3,6 +3,7 @@
 #include "core/log.hpp"
 #include "core/machine.hpp"
 #include "core/message.hpp"
+#include "core/status.hpp"
 
 #include <algorithm>
 #include <cctype>
@@ -64,16 +65,20 @@ const char* take_soc(Config& config, const std::string& value) {
     static const struct {
         const char* prefix;
         Family family;
-    } kFamilies[] = {{"Ascend950", Family::A350},         {"Ascend910_93", Family::A3},
-                     {"Ascend910B", Family::A2},          {"Ascend310B", Family::Inference310B},
-                     {"Ascend310P", Family::Inference310P}, {"Ascend910A", Family::Training910}};
+    } kFamilies[] = {{"Ascend950", Family::A350},
+                     {"Ascend910_93", Family::A3},
+                     {"Ascend910B", Family::A2},
+                     {"Ascend310B", Family::Inference310B},
+                     {"Ascend310P", Family::Inference310P},
+                     {"Ascend910A", Family::Training910}};
     for (const auto& known : kFamilies) {
         if (value.rfind(known.prefix, 0) != 0) continue;
         config.soc = interned(value);
         config.family = known.family;
         return nullptr;
     }
-    return "Ascend950..., Ascend910_93..., Ascend910B1 (and other 910B names), Ascend310B..., Ascend310P..., Ascend910A...";
+    return "Ascend950..., Ascend910_93..., Ascend910B1 (and other 910B names), Ascend310B..., Ascend310P..., "
+           "Ascend910A...";
 }
 
 // "9.0", "8.0.0", "8.0.RC3", "8.1.RC1.alpha001".
@@ -81,7 +86,8 @@ const char* take_cann(Config& config, const std::string& value) {
     static const char* const allowed = "a CANN version such as 9.0, 8.0.0 or 8.0.RC3";
     Cann version;
     int used = 0;
-    if (std::sscanf(value.c_str(), "%d.%d%n", &version.major, &version.minor, &used) != 2 || version.major < 1 || version.minor < 0)
+    if (std::sscanf(value.c_str(), "%d.%d%n", &version.major, &version.minor, &used) != 2 || version.major < 1 ||
+        version.minor < 0)
         return allowed;
     const char* rest = value.c_str() + used;
     int more = 0;
@@ -98,7 +104,8 @@ const char* take_cann(Config& config, const std::string& value) {
     return nullptr;
 }
 
-const char* take_bounded(const std::string& value, uint64_t least, uint64_t most, const char* allowed, uint64_t* number) {
+const char* take_bounded(const std::string& value, uint64_t least, uint64_t most, const char* allowed,
+                         uint64_t* number) {
     return read_number(value, number) && *number >= least && *number <= most ? nullptr : allowed;
 }
 
@@ -113,8 +120,10 @@ const char* take_visible(Config& config, const std::string& value) {
     for (size_t at = 0; at < value.size();) {
         size_t comma = std::min(value.find(',', at), value.size());
         uint64_t device = 0;
-        if (!read_number(value.substr(at, comma - at), &device) || device >= static_cast<uint64_t>(config.devices)) break;
-        config.visible.push_back(static_cast<int32_t>(device)); // as on a card, the list ends at the first number that is no device
+        if (!read_number(value.substr(at, comma - at), &device) || device >= static_cast<uint64_t>(config.devices))
+            break;
+        config.visible.push_back(
+            static_cast<int32_t>(device)); // as on a card, the list ends at the first number that is no device
         at = comma + 1;
     }
     return nullptr;
@@ -146,7 +155,8 @@ Config from_environment() {
         for (const char* letter = name; *letter; letter++) variable += static_cast<char>(std::toupper(*letter));
         take_variable(config, variable.c_str(), name);
     }
-    if (const char* visible = std::getenv("ASCEND_RT_VISIBLE_DEVICES"); visible && *visible) take_visible(config, visible);
+    if (const char* visible = std::getenv("ASCEND_RT_VISIBLE_DEVICES"); visible && *visible)
+        take_visible(config, visible);
     take_variable(config, "ASCEND_LAUNCH_BLOCKING", "launch_blocking");
     open_log();
     return config;
@@ -168,7 +178,8 @@ bool Cann::at_least(int32_t other_major, int32_t other_minor, int32_t other_stag
 namespace detail {
 
 bool is_setting(const std::string& name) {
-    return name == "launch_blocking" || std::any_of(std::begin(kNames), std::end(kNames), [&](const char* known) { return name == known; });
+    return name == "launch_blocking" ||
+           std::any_of(std::begin(kNames), std::end(kNames), [&](const char* known) { return name == known; });
 }
 
 Config& mutable_config() {
@@ -187,15 +198,18 @@ const char* take_setting(Config& config, const std::string& name, const std::str
     if (name == "devices") {
         if (!(wrong = take_bounded(value, 1, 64, "1 to 64", &number))) config.devices = static_cast<int32_t>(number);
     } else if (name == "device_memory") {
-        if (!(wrong = take_bounded(value, 1, 1ULL << 44, "a number of bytes, also as 512M or 32G, at most 16T", &number)))
+        if (!(wrong =
+                  take_bounded(value, 1, 1ULL << 44, "a number of bytes, also as 512M or 32G, at most 16T", &number)))
             config.device_memory = number;
     } else if (name == "fill") {
         if (value == "none") config.fill = -1;
-        else if (!(wrong = take_bounded(value, 0, 255, "none, or a byte such as 0xCD", &number))) config.fill = static_cast<int>(number);
+        else if (!(wrong = take_bounded(value, 0, 255, "none, or a byte such as 0xCD", &number)))
+            config.fill = static_cast<int>(number);
     } else if (name == "guard") {
         if (!(wrong = take_bounded(value, 0, 4096, "0 to 4096 bytes", &number))) config.guard = number;
     } else {
-        wrong = "scheduler, devices, device_memory, fill, guard, strict, soc, cann, launch_blocking as the setting's name";
+        wrong =
+            "scheduler, devices, device_memory, fill, guard, strict, soc, cann, launch_blocking as the setting's name";
     }
     return wrong;
 }
@@ -210,7 +224,9 @@ Code configure(const std::string& name, const std::string& value) {
         Lock lock = lock_machine();
         allowed = detail::take_setting(detail::mutable_config(), name, value);
     }
-    return allowed ? fail(100000, "HA105", format("setting %s = \"%s\"; allowed: %s", name.c_str(), value.c_str(), allowed)) : 0;
+    return allowed ? fail(ACL_ERROR_INVALID_PARAM, "HA105",
+                          format("setting %s = \"%s\"; allowed: %s", name.c_str(), value.c_str(), allowed))
+                   : 0;
 }
 
 std::string setting(const std::string& name) {

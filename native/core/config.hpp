@@ -23,14 +23,14 @@ struct Config {
     uint64_t seed = 0;
     uint64_t times_scheduled = 0; // changes when the scheduler was set, to the same seed too
     int32_t devices = 1;
-    uint64_t device_memory = 0;  // bytes of one device
-    int fill = -1;               // the byte that fresh device memory is filled with; -1: none
-    size_t guard = 32;           // guard bytes behind each block
-    bool strict = false;         // look at all guard bytes at every synchronize
+    uint64_t device_memory = 0;      // bytes of one device
+    int fill = -1;                   // the byte that fresh device memory is filled with; -1: none
+    size_t guard = 32;               // guard bytes behind each block
+    bool strict = false;             // look at all guard bytes at every synchronize
     const char* soc = "Ascend910B1"; // lives for ever
     Family family = Family::A2;
     Cann cann;
-    std::vector<int32_t> visible;    // ASCEND_RT_VISIBLE_DEVICES: the user's number of each device we show
+    std::vector<int32_t> visible; // ASCEND_RT_VISIBLE_DEVICES: the user's number of each device we show
     bool launch_blocking = false;
     bool err_msg_process = false;    // acl.json: err_msg_mode "1"
     int64_t max_opqueue_num = 20000; // acl.json

@@ -4,6 +4,7 @@
 #include "core/config.hpp"
 #include "core/message.hpp"
 #include "core/schedule.hpp"
+#include "core/status.hpp"
 
 #include <set>
 
@@ -37,7 +38,9 @@ std::vector<StreamPtr> all_streams(const Context& context) {
 
 } // namespace
 
-int32_t device_count() { return config().visible.empty() ? config().devices : static_cast<int32_t>(config().visible.size()); }
+int32_t device_count() {
+    return config().visible.empty() ? config().devices : static_cast<int32_t>(config().visible.size());
+}
 
 bool is_device(int32_t device) { return device >= 0 && device < device_count(); }
 
@@ -45,7 +48,9 @@ Device& device_state(int32_t device) { return devices()[device]; }
 
 Code check_device(int32_t device, const char* name) {
     if (is_device(device)) return 0;
-    return fail(107001, "HA102", format("%s = %d; allowed: 0 to %d (HOSTACL_DEVICES sets how many there are)", name, device, device_count() - 1));
+    return fail(ACL_ERROR_RT_INVALID_DEVICEID, "HA102",
+                format("%s = %d; allowed: 0 to %d (HOSTACL_DEVICES sets how many there are)", name, device,
+                       device_count() - 1));
 }
 
 Context* find_context(Handle handle) {
@@ -56,8 +61,10 @@ Context* find_context(Handle handle) {
 Code current_context(Context** context) {
     *context = current ? find_context(current) : nullptr;
     if (*context) return 0;
-    const char* why = current ? "the context of this thread was destroyed, or its device reset" : "this thread has no context";
-    return fail(107002, "HA101", std::string(why) + "; call aclrtSetDevice or aclrtSetCurrentContext in this thread first");
+    const char* why =
+        current ? "the context of this thread was destroyed, or its device reset" : "this thread has no context";
+    return fail(ACL_ERROR_RT_CONTEXT_NULL, "HA101",
+                std::string(why) + "; call aclrtSetDevice or aclrtSetCurrentContext in this thread first");
 }
 
 Handle current_context_handle() { return current; }
@@ -89,7 +96,8 @@ void end_context(const ContextPtr& context, bool drop) {
     if (!context->alive) return;
     std::vector<StreamPtr> all = all_streams(*context);
     if (drop)
-        for (const StreamPtr& stream : all) drop_tasks(*stream, {107022, "HA307: the device was reset by force"}, &dropped);
+        for (const StreamPtr& stream : all)
+            drop_tasks(*stream, {ACL_ERROR_RT_DEVICE_TASK_ABORT, "HA307: the device was reset by force"}, &dropped);
     std::thread::id self = std::this_thread::get_id();
     Wait wait; // a task of this very thread cannot end before this call does
     wait.done = [&] {
@@ -98,7 +106,8 @@ void end_context(const ContextPtr& context, bool drop) {
         return true;
     };
     if (run_until(lock, wait) != Waited::Done)
-        for (const StreamPtr& stream : all) drop_tasks(*stream, {107022, "HA307: the context was destroyed"}, &dropped);
+        for (const StreamPtr& stream : all)
+            drop_tasks(*stream, {ACL_ERROR_RT_DEVICE_TASK_ABORT, "HA307: the context was destroyed"}, &dropped);
     context->alive = false;
     for (const StreamPtr& stream : all) {
         stream->dead = true;
@@ -116,9 +125,12 @@ Code destroy_context(Handle handle) {
         Lock lock = lock_machine();
         context = pointer_of(handle);
         if (!context || !context->alive)
-            return fail(107000, "HA106", format("context = %s; allowed: a live context", describe_handle(handle).c_str()));
+            return fail(ACL_ERROR_RT_PARAM_INVALID, "HA106",
+                        format("context = %s; allowed: a live context", describe_handle(handle).c_str()));
         if (context->primary)
-            return fail(107000, "HA107", format("context is the primary context of device %d; aclrtResetDevice ends it", context->device));
+            return fail(
+                ACL_ERROR_RT_PARAM_INVALID, "HA107",
+                format("context is the primary context of device %d; aclrtResetDevice ends it", context->device));
         if (!context->streams.empty())
             report("HA308", format("the context is destroyed with %zu streams that were not", context->streams.size()));
     }

@@ -18,18 +18,18 @@ struct Context {
     bool primary = false;
     bool alive = true;
     StreamPtr default_stream;
-    std::vector<StreamPtr> streams;          // made by the program
-    std::map<int32_t, int64_t> parameters;   // aclrtCtxSetSysParamOpt
-    Failure stopped;                         // a stream with failure mode stop failed: no stream takes tasks
+    std::vector<StreamPtr> streams;        // made by the program
+    std::map<int32_t, int64_t> parameters; // aclrtCtxSetSysParamOpt
+    Failure stopped;                       // a stream with failure mode stop failed: no stream takes tasks
     const Stream* stopped_by = nullptr;
 };
 using ContextPtr = std::shared_ptr<Context>;
 
 struct Device {
-    Handle primary = 0;                      // the primary context; 0: not set, or reset
-    int32_t saturation = -1;                 // aclrtFloatOverflowMode; -1: the product's own
-    std::map<int32_t, uint32_t> limits;      // aclrtSetDeviceResLimit
-    std::map<int32_t, bool> peers;           // aclrtDeviceEnablePeerAccess
+    Handle primary = 0;                 // the primary context; 0: not set, or reset
+    int32_t saturation = -1;            // aclrtFloatOverflowMode; -1: the product's own
+    std::map<int32_t, uint32_t> limits; // aclrtSetDeviceResLimit
+    std::map<int32_t, bool> peers;      // aclrtDeviceEnablePeerAccess
 };
 
 // All with the lock held.
@@ -42,7 +42,7 @@ HACL_API Code current_context(Context** context);                 // 107002 and 
 Handle current_context_handle();
 void set_current(Handle context);
 Handle make_context(int32_t device, bool primary);
-Handle set_device(int32_t device);                                // its primary context, made current
+Handle set_device(int32_t device); // its primary context, made current
 void each_context(const std::function<void(Context&)>& visit);
 
 // Streams and their tasks end, the context is dead. Waits for running tasks: no lock held.

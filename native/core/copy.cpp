@@ -1,10 +1,12 @@
 #include "core/copy.hpp"
 
+#include "core/callback.hpp"
 #include "core/config.hpp"
 #include "core/context.hpp"
 #include "core/hooks.hpp"
 #include "core/message.hpp"
 #include "core/schedule.hpp"
+#include "core/status.hpp"
 
 #include <cstring>
 #include <vector>
@@ -24,16 +26,18 @@ struct End {
 
 Code no_memory_there(const char* name, const End& end) {
     std::string what = (end.address >> 56) ? describe_handle(end.address) : describe_pointer(end.address);
-    if (what == "unknown (host) memory") what = format("the %zu bytes there are not all memory of this process", end.extent);
-    return fail(107000, "HA218", format("%s = 0x%zx: %s; allowed: live memory", name, static_cast<size_t>(end.address), what.c_str()));
+    if (what == "unknown (host) memory")
+        what = format("the %zu bytes there are not all memory of this process", end.extent);
+    return fail(ACL_ERROR_RT_PARAM_INVALID, "HA218",
+                format("%s = 0x%zx: %s; allowed: live memory", name, static_cast<size_t>(end.address), what.c_str()));
 }
 
 Code past_the_end(const char* name, const End& end) {
-    return fail(107000, "HA209",
-                format("%s = 0x%zx: bytes [0x%zx, 0x%zx) end behind the block [0x%zx, 0x%zx), %s; nothing was written", name,
-                       static_cast<size_t>(end.address), static_cast<size_t>(end.address), static_cast<size_t>(end.address + end.extent),
-                       static_cast<size_t>(end.block->start), static_cast<size_t>(end.block->start + end.block->size),
-                       describe_pointer(end.address).c_str()));
+    return fail(ACL_ERROR_RT_PARAM_INVALID, "HA209",
+                format("%s = 0x%zx: bytes [0x%zx, 0x%zx) end behind the block [0x%zx, 0x%zx), %s; nothing was written",
+                       name, static_cast<size_t>(end.address), static_cast<size_t>(end.address),
+                       static_cast<size_t>(end.address + end.extent), static_cast<size_t>(end.block->start),
+                       static_cast<size_t>(end.block->start + end.block->size), describe_pointer(end.address).c_str()));
 }
 
 // Finds the block of an end and checks that it holds the whole extent. Lock held.
@@ -42,8 +46,9 @@ Code look_at(const char* name, const void* pointer, size_t extent, End* end) {
     end->extent = extent;
     end->block = find_block(end->address);
     if (end->block && end->block->freed)
-        return fail(107000, "HA204", format("%s = 0x%zx: %s; allowed: live memory", name, static_cast<size_t>(end->address),
-                                            describe_pointer(end->address).c_str()));
+        return fail(ACL_ERROR_RT_PARAM_INVALID, "HA204",
+                    format("%s = 0x%zx: %s; allowed: live memory", name, static_cast<size_t>(end->address),
+                           describe_pointer(end->address).c_str()));
     if (!end->block || end->either()) {
         if (in_arena(end->address) || !is_mapped(end->address, extent)) return no_memory_there(name, *end);
         return 0;
@@ -51,8 +56,11 @@ Code look_at(const char* name, const void* pointer, size_t extent, End* end) {
     size_t room = end->block->start + end->block->capacity - end->address;
     if (extent > room) return past_the_end(name, *end);
     if (end->address + extent > end->block->start + end->block->size)
-        report("HA221", format("%s = 0x%zx: %zu bytes end behind the %zu bytes that were asked for, within their last 32-byte block", name,
-                               static_cast<size_t>(end->address), extent, end->block->size));
+        report(
+            "HA221",
+            format(
+                "%s = 0x%zx: %zu bytes end behind the %zu bytes that were asked for, within their last 32-byte block",
+                name, static_cast<size_t>(end->address), extent, end->block->size));
     return 0;
 }
 
@@ -63,14 +71,18 @@ void check_kind(int32_t kind, const End& dst, const End& src) {
     bool to_device = kind == kHostToDevice || kind == kDeviceToDevice;
     bool from_device = kind == kDeviceToHost || kind == kDeviceToDevice;
     if (to_device == dst.on_device() && from_device == src.on_device()) return;
-    report("HA211", format("kind = %d says %s to %s, but src is %s memory and dst is %s memory; the pointers decide", kind, side_name(from_device),
-                           side_name(to_device), side_name(src.on_device()), side_name(dst.on_device())));
+    report("HA211", format("kind = %d says %s to %s, but src is %s memory and dst is %s memory; the pointers decide",
+                           kind, side_name(from_device), side_name(to_device), side_name(src.on_device()),
+                           side_name(dst.on_device())));
 }
 
 void check_overlap(const End& dst, const End& src) {
-    if (dst.address + dst.extent <= src.address || src.address + src.extent <= dst.address || dst.address == src.address) return;
-    report("HA214", format("dst [0x%zx, %zu bytes] and src [0x%zx, %zu bytes] overlap; on a card the result is undefined",
-                           static_cast<size_t>(dst.address), dst.extent, static_cast<size_t>(src.address), src.extent));
+    if (dst.address + dst.extent <= src.address || src.address + src.extent <= dst.address ||
+        dst.address == src.address)
+        return;
+    report("HA214",
+           format("dst [0x%zx, %zu bytes] and src [0x%zx, %zu bytes] overlap; on a card the result is undefined",
+                  static_cast<size_t>(dst.address), dst.extent, static_cast<size_t>(src.address), src.extent));
 }
 
 // A copy that does not wait for the stream whose task still uses the memory. Lock held.
@@ -95,23 +107,33 @@ Code look_at_both(const Copy& copy, End* dst, End* src) {
 
 // Everything that needs no table: pointers, kind, pitches.
 Code check_plain(const Copy& copy) {
-    if (!copy.dst) return fail(100000, "HA213", format("%s = NULL; allowed: memory for the bytes copied", copy.dst_name));
-    if (!copy.src) return fail(100000, "HA213", format("%s = NULL; allowed: the memory to copy", copy.src_name));
+    if (!copy.dst)
+        return fail(ACL_ERROR_INVALID_PARAM, "HA213",
+                    format("%s = NULL; allowed: memory for the bytes copied", copy.dst_name));
+    if (!copy.src)
+        return fail(ACL_ERROR_INVALID_PARAM, "HA213", format("%s = NULL; allowed: the memory to copy", copy.src_name));
     if (copy.kind < kHostToHost || copy.kind > kDefaultKind)
-        return fail(100000, "HA212", format("kind = %d; allowed: 0 (host to host), 1 (host to device), 2 (device to host), 3 (device to device), 4 (default)", copy.kind));
+        return fail(ACL_ERROR_INVALID_PARAM, "HA212",
+                    format("kind = %d; allowed: 0 (host to host), 1 (host to device), 2 (device to host), 3 (device to "
+                           "device), 4 (default)",
+                           copy.kind));
     size_t pitch = std::min(copy.dpitch, copy.spitch);
     if (copy.height > 1 && pitch < copy.width)
-        return fail(107000, "HA219", format("dpitch = %zu, spitch = %zu, width = %zu; allowed: pitches of at least the width", copy.dpitch, copy.spitch, copy.width));
+        return fail(ACL_ERROR_RT_PARAM_INVALID, "HA219",
+                    format("dpitch = %zu, spitch = %zu, width = %zu; allowed: pitches of at least the width",
+                           copy.dpitch, copy.spitch, copy.width));
     size_t most = std::max(copy.dpitch, copy.spitch);
     if (copy.width > SIZE_MAX / 4 || (copy.height > 1 && most && copy.height - 1 > (SIZE_MAX / 4) / most))
-        return fail(107000, "HA219", format("width = %zu, height = %zu: more than any memory", copy.width, copy.height));
+        return fail(ACL_ERROR_RT_PARAM_INVALID, "HA219",
+                    format("width = %zu, height = %zu: more than any memory", copy.width, copy.height));
     return 0;
 }
 
 void move_rows(const Copy& copy) {
     auto* to = static_cast<uint8_t*>(copy.dst);
     const auto* from = static_cast<const uint8_t*>(copy.src);
-    for (size_t row = 0; row < copy.height; row++) std::memmove(to + row * copy.dpitch, from + row * copy.spitch, copy.width);
+    for (size_t row = 0; row < copy.height; row++)
+        std::memmove(to + row * copy.dpitch, from + row * copy.spitch, copy.width);
 }
 
 uint64_t digest(const Copy& copy) {
@@ -124,7 +146,8 @@ uint64_t digest(const Copy& copy) {
 }
 
 std::string describe_copy(const Copy& copy, const End& dst, const End& src) {
-    return format("copy of %zu bytes %s to %s", copy.width * copy.height, side_name(src.on_device()), side_name(dst.on_device()));
+    return format("copy of %zu bytes %s to %s", copy.width * copy.height, side_name(src.on_device()),
+                  side_name(dst.on_device()));
 }
 
 class CopyTask : public Task {
@@ -146,8 +169,9 @@ class CopyTask : public Task {
     }
     Failure run() override {
         if (watched_ && digest(copy_) != digest_)
-            report("HA222", format("the source of a %s%s was changed while the copy was pending; the new bytes are copied", describe().c_str(),
-                                   site.empty() ? "" : (" (submitted at " + site + ")").c_str()));
+            report("HA222",
+                   format("the source of a %s%s was changed while the copy was pending; the new bytes are copied",
+                          describe().c_str(), site.empty() ? "" : (" (submitted at " + site + ")").c_str()));
         move_rows(copy_);
         return {};
     }
@@ -180,7 +204,9 @@ class FillTask : public Task {
 class RefusedCopyTask : public Task {
   public:
     Failure run() override {
-        return {207000, "HA215: aclrtMemcpyAsync(): an asynchronous copy from host to host is not supported" + (site.empty() ? "" : "; submitted at " + site)};
+        return {ACL_ERROR_RT_FEATURE_NOT_SUPPORT,
+                "HA215: aclrtMemcpyAsync(): an asynchronous copy from host to host is not supported" +
+                    (site.empty() ? "" : "; submitted at " + site)};
     }
     std::string describe() const override { return "copy host to host"; }
 };
@@ -188,7 +214,9 @@ class RefusedCopyTask : public Task {
 // Asynchronous copies between host memories: refused at the call since 8.0.RC3, when they run before.
 Code host_to_host(const StreamPtr& stream, bool at_once) {
     if (at_once)
-        return fail(207000, "HA215", "dst and src are both host memory; an asynchronous copy has one end on the device. Use aclrtMemcpy");
+        return fail(
+            ACL_ERROR_RT_FEATURE_NOT_SUPPORT, "HA215",
+            "dst and src are both host memory; an asynchronous copy has one end on the device. Use aclrtMemcpy");
     auto task = std::make_unique<RefusedCopyTask>();
     task->site = call_site();
     return submit(stream, std::move(task));
@@ -200,15 +228,20 @@ bool is_host_to_host(const Copy& copy, const End& dst, const End& src) {
 }
 
 void note_pageable(const char* name, const End& end, bool waits) {
-    report("HA216", format("%s = 0x%zx is host memory that aclrtMallocHost did not give: %s", name, static_cast<size_t>(end.address),
+    static Throttle throttle;
+    if (!throttle.open()) return;
+    report("HA216", format("%s = 0x%zx is host memory that aclrtMallocHost did not give: %s", name,
+                           static_cast<size_t>(end.address),
                            waits ? "the call returns only after the copy" : "before CANN 9.0 the result is undefined"));
 }
 
 void note_unaligned(const Copy& copy, const End& dst, const End& src) {
     constexpr uintptr_t kAligned = 64;
-    if (dst.address % kAligned == 0 && src.address % kAligned == 0) return;
-    report("HA224", format("dst = 0x%zx, src = 0x%zx: asynchronous copies want addresses at multiples of 64 (%zu bytes)",
-                           static_cast<size_t>(dst.address), static_cast<size_t>(src.address), copy.width));
+    static Throttle throttle;
+    if ((dst.address % kAligned == 0 && src.address % kAligned == 0) || !throttle.open()) return;
+    report("HA224",
+           format("dst = 0x%zx, src = 0x%zx: asynchronous copies want addresses at multiples of 64 (%zu bytes)",
+                  static_cast<size_t>(dst.address), static_cast<size_t>(src.address), copy.width));
 }
 
 // Runs the stream up to this copy: the caller may use unknown host memory as soon as the call returns.
@@ -219,8 +252,9 @@ Code wait_for_copy(const StreamPtr& stream, bool for_ever) {
     wait.timeout_ms = for_ever ? -1 : 0;
     wait.target = stream.get();
     wait.let_python_run = true;
-    if (stream->busy && stream->runner == std::this_thread::get_id()) return 0; // from inside a task: it comes after
-    if (run_until(lock, wait) == Waited::Interrupted) return fail(500000, "HA311", "the wait for the copy was interrupted");
+    if (waits_for_this_thread(*stream)) return 0; // from inside a task: it comes after
+    if (run_until(lock, wait) == Waited::Interrupted)
+        return fail(ACL_ERROR_INTERNAL_ERROR, "HA311", "the wait for the copy was interrupted");
     return 0;
 }
 
@@ -238,7 +272,9 @@ Code queue_copy(const StreamPtr& stream, const Copy& copy, const End& dst, const
 
 Code check_room(size_t max, size_t count, const char* max_name, const char* count_name) {
     if (count <= max) return 0;
-    return fail(107000, "HA210", format("%s = %zu, %s = %zu; allowed: %s up to %s", max_name, max, count_name, count, count_name, max_name));
+    return fail(
+        ACL_ERROR_RT_PARAM_INVALID, "HA210",
+        format("%s = %zu, %s = %zu; allowed: %s up to %s", max_name, max, count_name, count, count_name, max_name));
 }
 
 Code copy_now(const Copy& copy) {
@@ -265,7 +301,8 @@ Code copy_async(const Copy& copy, Handle stream_handle) {
     Lock lock = lock_machine();
     if (Code code = resolve_stream(stream_handle, &stream)) return code;
     if (Code code = look_at_both(copy, &dst, &src)) return code;
-    bool now = config().cann.at_least(8, 0, 3), waits = config().cann.at_least(9, 0) && (dst.pageable() || src.pageable());
+    bool now = config().cann.at_least(8, 0, 3),
+         waits = config().cann.at_least(9, 0) && (dst.pageable() || src.pageable());
     if (is_host_to_host(copy, dst, src)) {
         lock.unlock();
         return host_to_host(stream, now);
@@ -285,7 +322,7 @@ Code copy_async(const Copy& copy, Handle stream_handle) {
 
 Code fill_now(const Fill& fill) {
     if (fill.count == 0) return 0;
-    if (!fill.dst) return fail(100000, "HA213", "devPtr = NULL; allowed: memory for the bytes set");
+    if (!fill.dst) return fail(ACL_ERROR_INVALID_PARAM, "HA213", "devPtr = NULL; allowed: memory for the bytes set");
     End dst;
     {
         Lock lock = lock_machine();
@@ -300,7 +337,7 @@ Code fill_now(const Fill& fill) {
 
 Code fill_async(const Fill& fill, Handle stream_handle) {
     if (fill.count == 0) return 0;
-    if (!fill.dst) return fail(100000, "HA213", "devPtr = NULL; allowed: memory for the bytes set");
+    if (!fill.dst) return fail(ACL_ERROR_INVALID_PARAM, "HA213", "devPtr = NULL; allowed: memory for the bytes set");
     End dst;
     StreamPtr stream;
     Lock lock = lock_machine();

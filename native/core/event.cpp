@@ -4,6 +4,7 @@
 #include "core/hooks.hpp"
 #include "core/message.hpp"
 #include "core/schedule.hpp"
+#include "core/status.hpp"
 
 #include <chrono>
 
@@ -20,7 +21,9 @@ EventTable& events() {
 // The event of a handle: 107017 and a text otherwise. Lock held.
 Code find_event(Handle handle, const char* name, EventPtr* out) {
     EventPtr* found = events().find(handle);
-    if (!found) return fail(107017, "HA303", format("%s = %s; allowed: a live event", name, describe_handle(handle).c_str()));
+    if (!found)
+        return fail(ACL_ERROR_RT_INVALID_HANDLE, "HA303",
+                    format("%s = %s; allowed: a live event", name, describe_handle(handle).c_str()));
     *out = *found;
     return 0;
 }
@@ -58,7 +61,8 @@ class WaitTask : public Task {
     }
     Failure run() override { return {}; }
     std::string describe() const override {
-        return mark_ ? "wait for an event that is not reached yet" : "wait for an event that was not recorded when the wait was made";
+        return mark_ ? "wait for an event that is not reached yet"
+                     : "wait for an event that was not recorded when the wait was made";
     }
 
   private:
@@ -102,7 +106,8 @@ Code destroy_event(Handle handle) {
     EventPtr event;
     if (Code code = find_event(handle, "event", &event)) return code;
     if (event->waits_pending && !event->mark)
-        report("HA304", "the event is destroyed while a stream waits for it and nobody recorded it; the wait ends here, on a card it may never end");
+        report("HA304", "the event is destroyed while a stream waits for it and nobody recorded it; the wait ends "
+                        "here, on a card it may never end");
     event->destroyed = true;
     events().remove(handle);
     machine().moved_on();
@@ -183,9 +188,10 @@ Code synchronize_event(Handle handle, int64_t timeout_ms) {
     wait.timeout_ms = timeout_ms;
     wait.target = stream.get();
     Waited waited = run_until(lock, wait);
-    if (waited == Waited::Interrupted) return fail(500000, "HA311", "the wait was interrupted");
+    if (waited == Waited::Interrupted) return fail(ACL_ERROR_INTERNAL_ERROR, "HA311", "the wait was interrupted");
     if (waited == Waited::Timeout)
-        return fail(507047, "HA313", format("the event was not reached after %lld ms", static_cast<long long>(timeout_ms)));
+        return fail(ACL_ERROR_RT_EVENT_SYNC_TIMEOUT, "HA313",
+                    format("the event was not reached after %lld ms", static_cast<long long>(timeout_ms)));
     if (!stream) return 0;
     std::vector<Failure> failures = take_failures(*stream);
     lock.unlock();
@@ -207,8 +213,12 @@ Code event_time(Handle handle, const char* name, int64_t* time_ns) {
     Lock lock = lock_machine();
     if (Code code = find_event(handle, name, &event)) return code;
     get_on(lock, event);
-    if (!event->mark) return fail(107006, "HA314", format("%s was never recorded (or was reset): it has no time", name));
-    if (!event->mark->done) return fail(507006, "HA315", format("%s is not reached yet; synchronize it first", name));
+    if (!event->mark)
+        return fail(ACL_ERROR_RT_EVENT_TIMESTAMP_INVALID, "HA314",
+                    format("%s was never recorded (or was reset): it has no time", name));
+    if (!event->mark->done)
+        return fail(ACL_ERROR_RT_EVENT_NOT_COMPLETE, "HA315",
+                    format("%s is not reached yet; synchronize it first", name));
     *time_ns = event->mark->time_ns;
     return 0;
 }

@@ -24,7 +24,8 @@ std::string call_site() {
     const char* slash = std::strrchr(info.dli_fname, '/');
     const char* file = slash ? slash + 1 : info.dli_fname;
     auto address = reinterpret_cast<uintptr_t>(caller);
-    if (info.dli_sname) return format("%s+0x%zx (%s)", info.dli_sname, address - reinterpret_cast<uintptr_t>(info.dli_saddr), file);
+    if (info.dli_sname)
+        return format("%s+0x%zx (%s)", info.dli_sname, address - reinterpret_cast<uintptr_t>(info.dli_saddr), file);
     return format("%s+0x%zx", file, address - reinterpret_cast<uintptr_t>(info.dli_fbase));
 }
 

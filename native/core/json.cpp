@@ -23,7 +23,8 @@ class Reader {
   private:
     bool stop(const std::string& what) {
         if (wrong_->empty()) {
-            auto line = 1 + std::count(text_.begin(), text_.begin() + static_cast<std::ptrdiff_t>(std::min(at_, text_.size())), '\n');
+            auto line = 1 + std::count(text_.begin(),
+                                       text_.begin() + static_cast<std::ptrdiff_t>(std::min(at_, text_.size())), '\n');
             *wrong_ = "line " + std::to_string(line) + ": " + what;
         }
         return false;
@@ -112,7 +113,8 @@ class Reader {
         }
         unsigned code = 0;
         int used = 0;
-        if (text_[at_] != 'u' || at_ + 4 >= text_.size() || std::sscanf(text_.c_str() + at_ + 1, "%4x%n", &code, &used) != 1 || used != 4)
+        if (text_[at_] != 'u' || at_ + 4 >= text_.size() ||
+            std::sscanf(text_.c_str() + at_ + 1, "%4x%n", &code, &used) != 1 || used != 4)
             return stop("an unknown escape stands in a string");
         at_ += 4;
         append_utf8(result, code);
@@ -134,13 +136,17 @@ class Reader {
 
     bool read_word(Json* result) {
         size_t end = at_;
-        while (end < text_.size() && (std::isalnum(static_cast<unsigned char>(text_[end])) || std::strchr("+-.", text_[end]))) end++;
+        while (end < text_.size() &&
+               (std::isalnum(static_cast<unsigned char>(text_[end])) || std::strchr("+-.", text_[end])))
+            end++;
         std::string word = text_.substr(at_, end - at_);
         char* stopped = nullptr;
         double number = std::strtod(word.c_str(), &stopped);
         if (word == "true" || word == "false") result->value = word == "true";
         else if (word == "null") result->value = nullptr;
-        else if (!word.empty() && *stopped == 0 && (std::isdigit(static_cast<unsigned char>(word[0])) || word[0] == '-')) result->value = number;
+        else if (!word.empty() && *stopped == 0 &&
+                 (std::isdigit(static_cast<unsigned char>(word[0])) || word[0] == '-'))
+            result->value = number;
         else return stop("no JSON value: \"" + (word.empty() ? text_.substr(at_, 1) : word) + "\"");
         at_ = end;
         return true;

@@ -15,7 +15,7 @@ struct Json {
 
     const Object* object() const { return std::get_if<Object>(&value); }
     const Json* find(const std::string& key) const; // null: not an object, or no such key
-    std::string text() const;                       // of a string as it is, of a number or bool as JSON writes it; "" for the rest
+    std::string text() const; // of a string as it is, of a number or bool as JSON writes it; "" for the rest
 };
 
 // Reads a whole text; `wrong` gets "line 3: ..." and the answer is false when it is malformed or nested deeper than `depth`.

@@ -8,6 +8,7 @@
 #include "core/memory.hpp"
 #include "core/message.hpp"
 #include "core/schedule.hpp"
+#include "core/status.hpp"
 
 #include <cstdio>
 #include <string>
@@ -37,7 +38,8 @@ void run_what_can_run() {
     wait.done = [] { return queued_tasks() == 0; };
     wait.timeout_ms = 0;
     run_until(lock, wait);
-    if (size_t left = queued_tasks()) report("HA108", format("%zu tasks are still pending in streams; synchronize before aclFinalize", left));
+    if (size_t left = queued_tasks())
+        report("HA108", format("%zu tasks are still pending in streams; synchronize before aclFinalize", left));
 }
 
 void run_endings() {
@@ -66,7 +68,7 @@ Code repeated_init(const std::string& text) {
         differs = !text.empty() && text != life().config_text;
     }
     if (differs) report("HA115", "configPath names another configuration than the first aclInit; it is ignored");
-    return fail(100002, "HA111", "aclInit was called before in this process; this is harmless");
+    return fail(ACL_ERROR_REPEAT_INITIALIZE, "HA111", "aclInit was called before in this process; this is harmless");
 }
 
 // Counts the new beginning unless another thread was faster.
@@ -95,7 +97,9 @@ Code initialize(const char* path) {
     if (is_initialized()) return repeated_init(text);
     if (Code code = apply_config_text(text, path ? path : "")) return code;
     if (!begin_life(text)) return repeated_init(text);
-    if (log_on(LogLevel::Info)) log_line(LogLevel::Info, format("aclInit, scheduler %s, %s", setting("scheduler").c_str(), setting("soc").c_str()));
+    if (log_on(LogLevel::Info))
+        log_line(LogLevel::Info,
+                 format("aclInit, scheduler %s, %s", setting("scheduler").c_str(), setting("soc").c_str()));
     return 0;
 }
 
@@ -103,7 +107,8 @@ Code finalize() {
     {
         Lock lock = lock_machine();
         if (!life().initialized)
-            return fail(100037, "HA112", life().finalized ? "aclFinalize was called before" : "aclInit was not called");
+            return fail(ACL_ERROR_REPEAT_FINALIZE, "HA112",
+                        life().finalized ? "aclFinalize was called before" : "aclInit was not called");
         life().initialized = false;
         life().finalized = true;
         life().references = 0;
@@ -118,7 +123,8 @@ Code finalize_reference(uint64_t* count) {
     {
         Lock lock = lock_machine();
         if (!life().initialized)
-            return fail(100037, "HA112", life().finalized ? "aclFinalize was called before" : "aclInit was not called");
+            return fail(ACL_ERROR_REPEAT_FINALIZE, "HA112",
+                        life().finalized ? "aclFinalize was called before" : "aclInit was not called");
         left = life().references > 0 ? --life().references : 0;
     }
     if (count) *count = left;

@@ -37,7 +37,8 @@ std::FILE* file_of_process() {
     std::string path = to.folder + "/hostacl-" + std::to_string(::getpid()) + ".log";
     to.file = std::fopen(path.c_str(), "a");
     if (!to.file) {
-        std::fprintf(stderr, "hostacl: ASCEND_PROCESS_LOG_PATH: cannot write %s: %s\n", path.c_str(), std::strerror(errno));
+        std::fprintf(stderr, "hostacl: ASCEND_PROCESS_LOG_PATH: cannot write %s: %s\n", path.c_str(),
+                     std::strerror(errno));
         to.folder.clear();
     }
     return to.file;
@@ -47,7 +48,9 @@ int level_asked_for() {
     const char* text = std::getenv("ASCEND_GLOBAL_LOG_LEVEL");
     if (!text || !*text) return static_cast<int>(LogLevel::Error);
     if (std::strlen(text) == 1 && *text >= '0' && *text <= '4') return *text - '0';
-    std::fprintf(stderr, "hostacl: ASCEND_GLOBAL_LOG_LEVEL = \"%s\": use 0 (debug) to 3 (error) or 4 (off); 3 is taken.\n", text);
+    std::fprintf(stderr,
+                 "hostacl: ASCEND_GLOBAL_LOG_LEVEL = \"%s\": use 0 (debug) to 3 (error) or 4 (off); 3 is taken.\n",
+                 text);
     return static_cast<int>(LogLevel::Error);
 }
 
@@ -79,8 +82,8 @@ void log_line(LogLevel level, const std::string& text) {
     std::FILE* outputs[] = {sink().to_stdout ? stdout : nullptr, file_of_process()};
     for (std::FILE* output : outputs) {
         if (!output) continue;
-        std::fprintf(output, "[%s] HOSTACL(%d,%ld):%s.%03ld %s\n", names[static_cast<int>(level)], ::getpid(), thread, when,
-                     now.tv_nsec / 1000000, text.c_str());
+        std::fprintf(output, "[%s] HOSTACL(%d,%ld):%s.%03ld %s\n", names[static_cast<int>(level)], ::getpid(), thread,
+                     when, now.tv_nsec / 1000000, text.c_str());
         if (level == LogLevel::Error) std::fflush(output);
     }
 }

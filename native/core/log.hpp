@@ -12,9 +12,7 @@ enum class LogLevel : int { Debug = 0, Info = 1, Warning = 2, Error = 3, Off = 4
 
 HACL_API extern std::atomic<int> log_threshold; // Off when nobody asked for a log
 
-inline bool log_on(LogLevel level) {
-    return static_cast<int>(level) >= log_threshold.load(std::memory_order_relaxed);
-}
+inline bool log_on(LogLevel level) { return static_cast<int>(level) >= log_threshold.load(std::memory_order_relaxed); }
 
 // Writes one line "[ERROR] HOSTACL(pid,tid):time text". Callers ask log_on first, so that no text is made in vain.
 HACL_API void log_line(LogLevel level, const std::string& text);

@@ -6,6 +6,7 @@
 #include "core/machine.hpp"
 #include "core/message.hpp"
 #include "core/schedule.hpp"
+#include "core/status.hpp"
 
 #include <sys/mman.h>
 
@@ -28,7 +29,7 @@ struct Memory {
     std::map<uintptr_t, BlockPtr> live;
     std::map<uintptr_t, BlockPtr> dead; // what lately freed blocks were; they hold no memory
     std::deque<uintptr_t> dead_order;
-    std::map<int32_t, size_t> used;     // bytes of each device
+    std::map<int32_t, size_t> used; // bytes of each device
     MemoryStats stats;
     uint64_t serial = 0;
 };
@@ -57,7 +58,9 @@ const char* space_name(Space space) {
     return "";
 }
 
-const char* free_name(Space space) { return space == Space::Device ? "aclrtFree" : space == Space::PinnedHost ? "aclrtFreeHost" : "aclrtHostUnregister"; }
+const char* free_name(Space space) {
+    return space == Space::Device ? "aclrtFree" : space == Space::PinnedHost ? "aclrtFreeHost" : "aclrtHostUnregister";
+}
 
 BlockPtr find_in(const std::map<uintptr_t, BlockPtr>& blocks, uintptr_t address, size_t behind) {
     auto next = blocks.upper_bound(address);
@@ -66,7 +69,9 @@ BlockPtr find_in(const std::map<uintptr_t, BlockPtr>& blocks, uintptr_t address,
     return address - block->start < block->capacity + behind ? block : nullptr;
 }
 
-std::string where(const char* what, const std::string& site) { return site.empty() ? "" : std::string(" ") + what + " at " + site; }
+std::string where(const char* what, const std::string& site) {
+    return site.empty() ? "" : std::string(" ") + what + " at " + site;
+}
 
 std::string range_of(const Block& block) {
     return format("[0x%zx, %zu bytes]", static_cast<size_t>(block.start), block.size) + where("made", block.site);
@@ -117,8 +122,8 @@ std::string guard_damage(const Block& block) {
     if (first == block.guard) return "";
     size_t last = block.guard - 1;
     while (guard[last] == kGuardByte) last--;
-    return format("bytes %zu to %zu behind the start of device memory %s were overwritten; the block has %zu bytes", block.capacity + first,
-                  block.capacity + last, range_of(block).c_str(), block.size);
+    return format("bytes %zu to %zu behind the start of device memory %s were overwritten; the block has %zu bytes",
+                  block.capacity + first, block.capacity + last, range_of(block).c_str(), block.size);
 }
 
 // The dead block, out of the tables. Lock held; the caller lets the last reference go after dropping it.
@@ -133,7 +138,9 @@ BlockPtr bury(std::map<uintptr_t, BlockPtr>::iterator at, const std::string& sit
 }
 
 Code no_memory(Space space, size_t size, const std::string& why) {
-    return fail(207001, "HA202", format("size = %zu: no room in %s: %s; free blocks, or set HOSTACL_DEVICE_MEMORY", size, space_name(space), why.c_str()));
+    return fail(ACL_ERROR_RT_MEMORY_ALLOCATION, "HA202",
+                format("size = %zu: no room in %s: %s; free blocks, or set HOSTACL_DEVICE_MEMORY", size,
+                       space_name(space), why.c_str()));
 }
 
 BlockPtr take_memory(Space space, size_t size) {
@@ -151,7 +158,8 @@ BlockPtr take_memory(Space space, size_t size) {
 }
 
 void prepare_memory(Block& block) {
-    if (block.space == Space::Device && config().fill >= 0) std::memset(as_pointer(block.start), config().fill, block.capacity);
+    if (block.space == Space::Device && config().fill >= 0)
+        std::memset(as_pointer(block.start), config().fill, block.capacity);
     if (block.guard) std::memset(as_pointer(block.start + block.capacity), kGuardByte, block.guard);
 }
 
@@ -172,7 +180,8 @@ Code refuse_free(Space space, uintptr_t address, const char* name) {
     } else if ((address >> 56) != 0) {
         what = describe_handle(address);
     }
-    return fail(107000, rule, format("%s = 0x%zx: %s%s", name, static_cast<size_t>(address), what.c_str(), hint.c_str()));
+    return fail(ACL_ERROR_RT_PARAM_INVALID, rule,
+                format("%s = 0x%zx: %s%s", name, static_cast<size_t>(address), what.c_str(), hint.c_str()));
 }
 
 } // namespace
@@ -192,18 +201,22 @@ bool in_arena(uintptr_t address) { return arena().holds(address); }
 
 std::string describe_pointer(uintptr_t address) {
     if (BlockPtr block = find_block(address)) {
-        if (block->freed) return std::string(space_name(block->space)) + " " + range_of(*block) + ", freed" + (block->freed_site.empty() ? "" : " at " + block->freed_site);
+        if (block->freed)
+            return std::string(space_name(block->space)) + " " + range_of(*block) + ", freed" +
+                   (block->freed_site.empty() ? "" : " at " + block->freed_site);
         std::string text = std::string(space_name(block->space)) + " " + range_of(*block);
-        return address == block->start ? text : format("byte %zu of ", static_cast<size_t>(address - block->start)) + text;
+        return address == block->start ? text
+                                       : format("byte %zu of ", static_cast<size_t>(address - block->start)) + text;
     }
     if (BlockPtr block = find_in(memory().live, address, kFarthest))
-        return format("%zu bytes behind the start of %s %s", static_cast<size_t>(address - block->start), space_name(block->space), range_of(*block).c_str());
+        return format("%zu bytes behind the start of %s %s", static_cast<size_t>(address - block->start),
+                      space_name(block->space), range_of(*block).c_str());
     if (in_arena(address)) return "memory of the device that was never allocated or freed long ago";
     return "unknown (host) memory";
 }
 
 Code allocate(Space space, int32_t device, size_t size, const char* size_name, void** start) {
-    if (size == 0) return fail(100000, "HA201", format("%s = 0; allowed: at least 1 byte", size_name));
+    if (size == 0) return fail(ACL_ERROR_INVALID_PARAM, "HA201", format("%s = 0; allowed: at least 1 byte", size_name));
     if (size > (size_t{1} << 46)) return no_memory(space, size, "no machine has that much");
     std::string site = call_site();
     {
@@ -227,7 +240,9 @@ Code allocate(Space space, int32_t device, size_t size, const char* size_name, v
 }
 
 Code free_block(Space space, uintptr_t start, const char* name) {
-    if (!start) return fail(100000, "HA203", format("%s = NULL; allowed: the start of live %s", name, space_name(space)));
+    if (!start)
+        return fail(ACL_ERROR_INVALID_PARAM, "HA203",
+                    format("%s = NULL; allowed: the start of live %s", name, space_name(space)));
     std::string site = call_site(), damage, pending;
     BlockPtr block;
     {
@@ -240,18 +255,26 @@ Code free_block(Space space, uintptr_t start, const char* name) {
     damage = guard_damage(*block);
     if (!damage.empty()) report("HA206", damage);
     if (!pending.empty())
-        report("HA225", format("%s = 0x%zx is freed while %s is pending; the memory is kept until then. Synchronize first", name, static_cast<size_t>(start), pending.c_str()));
+        report("HA225",
+               format("%s = 0x%zx is freed while %s is pending; the memory is kept until then. Synchronize first", name,
+                      static_cast<size_t>(start), pending.c_str()));
     return 0;
 }
 
 Code register_host(uintptr_t start, size_t size) {
-    if (!start || !size) return fail(100000, "HA220", format("ptr = 0x%zx, size = %zu; allowed: host memory of at least 1 byte", static_cast<size_t>(start), size));
+    if (!start || !size)
+        return fail(ACL_ERROR_INVALID_PARAM, "HA220",
+                    format("ptr = 0x%zx, size = %zu; allowed: host memory of at least 1 byte",
+                           static_cast<size_t>(start), size));
     if (!is_mapped(start, size))
-        return fail(107000, "HA218", format("ptr = 0x%zx, size = %zu: not memory of this process", static_cast<size_t>(start), size));
+        return fail(ACL_ERROR_RT_PARAM_INVALID, "HA218",
+                    format("ptr = 0x%zx, size = %zu: not memory of this process", static_cast<size_t>(start), size));
     std::string site = call_site();
     Lock lock = lock_machine();
     if (BlockPtr known = find_block(start))
-        return fail(107000, "HA220", format("ptr = 0x%zx: %s; allowed: host memory that is not registered yet", static_cast<size_t>(start), describe_pointer(start).c_str()));
+        return fail(ACL_ERROR_RT_PARAM_INVALID, "HA220",
+                    format("ptr = 0x%zx: %s; allowed: host memory that is not registered yet",
+                           static_cast<size_t>(start), describe_pointer(start).c_str()));
     auto block = std::make_shared<Block>();
     block->start = start;
     block->size = block->capacity = size;
@@ -267,7 +290,9 @@ Code unregister_host(uintptr_t start) {
     Lock lock = lock_machine();
     auto at = memory().live.find(start);
     if (at == memory().live.end() || at->second->space != Space::Registered)
-        return fail(107000, "HA220", format("ptr = 0x%zx: %s; allowed: the start of registered host memory", static_cast<size_t>(start), describe_pointer(start).c_str()));
+        return fail(ACL_ERROR_RT_PARAM_INVALID, "HA220",
+                    format("ptr = 0x%zx: %s; allowed: the start of registered host memory", static_cast<size_t>(start),
+                           describe_pointer(start).c_str()));
     bury(at, "");
     return 0;
 }

@@ -13,21 +13,21 @@ enum class Space : uint8_t { Device, PinnedHost, Registered };
 
 struct Block {
     uintptr_t start = 0;
-    size_t size = 0;           // as asked for
-    size_t capacity = 0;       // size rounded up; guard bytes stand behind it
+    size_t size = 0;     // as asked for
+    size_t capacity = 0; // size rounded up; guard bytes stand behind it
     Space space = Space::Device;
     int32_t device = 0;
-    bool freed = false;        // dead to the program; the memory goes back when the last view dies
-    std::string site;          // where it was made
+    bool freed = false; // dead to the program; the memory goes back when the last view dies
+    std::string site;   // where it was made
     std::string freed_site;
-    size_t guard = 0;          // guard bytes behind it
-    size_t taken = 0;          // bytes of the arena to give back; 0 when the memory is not ours
-    uint64_t serial = 0;       // in order of making
+    size_t guard = 0;    // guard bytes behind it
+    size_t taken = 0;    // bytes of the arena to give back; 0 when the memory is not ours
+    uint64_t serial = 0; // in order of making
     bool holds(uintptr_t address) const { return address - start < capacity; }
     Block() = default;
     Block(const Block&) = delete;
     Block& operator=(const Block&) = delete;
-    ~Block();                  // gives the memory back
+    ~Block(); // gives the memory back
 };
 using BlockPtr = std::shared_ptr<Block>;
 
@@ -64,7 +64,7 @@ struct MemoryStats {
     size_t peak_bytes = 0; // of device memory
 };
 HACL_API MemoryStats memory_stats();
-size_t device_bytes_used(int32_t device); // lock held
+size_t device_bytes_used(int32_t device);                                 // lock held
 HACL_API void each_block(const std::function<void(const Block&)>& visit); // live ones by address; no lock held
 
 // For the fork handlers.

@@ -21,7 +21,7 @@ struct ThreadTexts {
     std::deque<std::string> texts; // newest first
     std::string given;             // what take_messages returned last
     Code last = 0;
-    std::vector<Report> unplaced;  // of the call this thread is in
+    std::vector<Report> unplaced; // of the call this thread is in
 };
 
 struct Shared {
@@ -34,6 +34,8 @@ Shared& shared() {
     static Shared& the_shared = *new Shared;
     return the_shared;
 }
+
+std::atomic<uint64_t> report_turn{1}; // counts take_reports
 
 thread_local const char* entry_name = "";
 thread_local const void* entry_caller = nullptr;
@@ -66,7 +68,8 @@ void add_report(Report&& report) {
     std::deque<Report>& reports = shared().reports;
     if (!reports.empty()) {
         Report& last = reports.back();
-        if (last.rule == report.rule && last.text == report.text && last.site == report.site && last.code == report.code) {
+        if (last.rule == report.rule && last.text == report.text && last.site == report.site &&
+            last.code == report.code) {
             last.count++;
             return;
         }
@@ -163,7 +166,15 @@ Code last_error(bool clear) {
     return code;
 }
 
+bool Throttle::open() {
+    constexpr int kMost = 64;
+    uint64_t now = report_turn.load(std::memory_order_relaxed);
+    if (turn_.exchange(now, std::memory_order_relaxed) != now) said_ = 0;
+    return said_.load(std::memory_order_relaxed) < kMost && said_.fetch_add(1, std::memory_order_relaxed) < kMost;
+}
+
 std::vector<Report> take_reports() {
+    report_turn++;
     std::lock_guard<std::mutex> guard(shared().mutex);
     std::vector<Report> all(shared().reports.begin(), shared().reports.end());
     shared().reports.clear();
@@ -171,6 +182,7 @@ std::vector<Report> take_reports() {
 }
 
 void clear_messages() {
+    report_turn++;
     if (own_texts) {
         own_texts->texts.clear();
         own_texts->last = 0;

@@ -3,6 +3,7 @@
 
 #include "core/types.hpp"
 
+#include <atomic>
 #include <string>
 #include <vector>
 
@@ -16,8 +17,8 @@ class HACL_API Entry {
     ~Entry();
     Entry(const Entry&) = delete;
     Entry& operator=(const Entry&) = delete;
-    static const char* name();         // "" outside of any entry
-    static const void* caller();       // null when unknown
+    static const char* name();   // "" outside of any entry
+    static const void* caller(); // null when unknown
 
   private:
     bool outermost_;
@@ -51,6 +52,16 @@ struct Report {
     uint64_t count = 1;
 };
 HACL_API std::vector<Report> take_reports(); // gives them and forgets them; at most the newest 4096 are kept
+
+// Lets the first 64 reports of a place through, again after each take_reports: for what a loop would say every time.
+class Throttle {
+  public:
+    bool open();
+
+  private:
+    std::atomic<uint64_t> turn_{0};
+    std::atomic<int> said_{0};
+};
 
 // Forgets every text, report and last error of this thread (and the texts of the process).
 HACL_API void clear_messages();

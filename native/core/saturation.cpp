@@ -6,6 +6,7 @@
 #include "core/machine.hpp"
 #include "core/memory.hpp"
 #include "core/message.hpp"
+#include "core/status.hpp"
 #include "core/stream_state.hpp"
 
 #include <atomic>
@@ -48,12 +49,17 @@ class ResetStatusTask : public Task {
 
 Code check_output(void* output, size_t size, BlockPtr* block) { // lock held
     if (!output || size < sizeof(int64_t))
-        return fail(107000, "HA116", format("outputAddr = %p, outputSize = %zu; allowed: device memory of at least 8 bytes", output, size));
+        return fail(
+            ACL_ERROR_RT_PARAM_INVALID, "HA116",
+            format("outputAddr = %p, outputSize = %zu; allowed: device memory of at least 8 bytes", output, size));
     auto address = reinterpret_cast<uintptr_t>(output);
     *block = find_block(address);
-    if (*block && !(*block)->freed && (*block)->space == Space::Device && size <= (*block)->start + (*block)->capacity - address) return 0;
-    return fail(107000, *block && (*block)->freed ? "HA204" : "HA218",
-                format("outputAddr = %p, outputSize = %zu: %s; allowed: live device memory that holds them", output, size, describe_pointer(address).c_str()));
+    if (*block && !(*block)->freed && (*block)->space == Space::Device &&
+        size <= (*block)->start + (*block)->capacity - address)
+        return 0;
+    return fail(ACL_ERROR_RT_PARAM_INVALID, *block && (*block)->freed ? "HA204" : "HA218",
+                format("outputAddr = %p, outputSize = %zu: %s; allowed: live device memory that holds them", output,
+                       size, describe_pointer(address).c_str()));
 }
 
 } // namespace
@@ -66,7 +72,9 @@ int32_t saturation_of(int32_t device) {
 
 void set_saturation(int32_t device, int32_t mode) {
     if (!can_switch(config().family))
-        report("HA120", format("mode = %d: %s has one overflow mode only (%d); the call is accepted and changes nothing", mode, config().soc, saturation_of(device)));
+        report("HA120",
+               format("mode = %d: %s has one overflow mode only (%d); the call is accepted and changes nothing", mode,
+                      config().soc, saturation_of(device)));
     device_state(device).saturation = mode;
 }
 

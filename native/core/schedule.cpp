@@ -1,9 +1,11 @@
 #include "core/schedule.hpp"
 
+#include "core/callback.hpp"
 #include "core/config.hpp"
 #include "core/hooks.hpp"
 #include "core/log.hpp"
 #include "core/message.hpp"
+#include "core/status.hpp"
 
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -34,7 +36,9 @@ std::mt19937_64& dice() {
     return the_dice;
 }
 
-bool can_run(const Stream& stream) { return !stream.busy && !stream.queue.empty() && stream.queue.front().task->ready(); }
+bool can_run(const Stream& stream) {
+    return !stream.busy && !stream.queue.empty() && stream.queue.front().task->ready();
+}
 
 // The stream whose first task runs next; null when none can. Lock held.
 StreamPtr pick(const Stream* target) {
@@ -53,8 +57,8 @@ StreamPtr pick(const Stream* target) {
 void tell_exception(const Stream& stream, uint32_t task, Code code) {
     ExceptionCallback callback = exception_callback.load();
     if (!callback) return;
-    ExceptionInfo info{task, static_cast<uint32_t>(stream.id), static_cast<uint32_t>(::syscall(SYS_gettid)), static_cast<uint32_t>(stream.device),
-                       static_cast<uint32_t>(code)};
+    ExceptionInfo info{task, static_cast<uint32_t>(stream.id), static_cast<uint32_t>(::syscall(SYS_gettid)),
+                       static_cast<uint32_t>(stream.device), static_cast<uint32_t>(code)};
     const void* before = current_exception;
     current_exception = &info;
     callback(&info);
@@ -63,7 +67,8 @@ void tell_exception(const Stream& stream, uint32_t task, Code code) {
 
 // Keeps a failure and, in the mode that asks for it, stops the context. Lock held.
 void keep_failure(Stream& stream, Failure&& failure, std::deque<Queued>* dropped) {
-    if (log_on(LogLevel::Error)) log_line(LogLevel::Error, format("stream %d keeps %d %s", stream.id, failure.code, failure.text.c_str()));
+    if (log_on(LogLevel::Error))
+        log_line(LogLevel::Error, format("stream %d keeps %d %s", stream.id, failure.code, failure.text.c_str()));
     ContextPtr context = stream.context.lock();
     if (stream.stop_on_failure && context && !context->stopped.code) {
         context->stopped = failure;
@@ -93,9 +98,9 @@ Failure run_task(Task& task) {
     try {
         return task.run();
     } catch (const std::bad_alloc&) {
-        return {200000, "HA113: " + task.describe() + ": out of host memory"};
+        return {ACL_ERROR_BAD_ALLOC, "HA113: " + task.describe() + ": out of host memory"};
     } catch (const std::exception& error) {
-        return {500000, "HA114: " + task.describe() + ": internal error: " + error.what()};
+        return {ACL_ERROR_INTERNAL_ERROR, "HA114: " + task.describe() + ": internal error: " + error.what()};
     }
 }
 
@@ -147,7 +152,8 @@ bool wait_once(Lock& lock, bool for_ever, Clock::time_point end, bool let_python
 
 Failure stopped_failure(const Stream& stream) {
     ContextPtr context = stream.context.lock();
-    if (stream.dead || !context || !context->alive) return {107017, "HA302: the stream was destroyed"};
+    if (stream.dead || !context || !context->alive)
+        return {ACL_ERROR_RT_INVALID_HANDLE, "HA302: the stream was destroyed"};
     return context->stopped;
 }
 
@@ -220,8 +226,9 @@ Failure submit_and_run(const StreamPtr& stream, std::unique_ptr<Task> task) {
     auto outcome = std::make_shared<Outcome>();
     std::string what = task->describe();
     Lock lock = lock_machine();
-    if (stream->busy && stream->runner == std::this_thread::get_id())
-        return {107000, "HA310: " + what + " must wait for its stream, and was called from inside a task of that stream"};
+    if (waits_for_this_thread(*stream))
+        return {ACL_ERROR_RT_PARAM_INVALID,
+                "HA310: " + what + " must wait for its stream, and was called from inside a task of that stream"};
     if (Failure stopped = stopped_failure(*stream); stopped.code) return stopped;
     if (Code code = enqueue(*stream, task, outcome)) return {code, "HA302: the stream takes no tasks"};
     Wait wait;
@@ -229,7 +236,8 @@ Failure submit_and_run(const StreamPtr& stream, std::unique_ptr<Task> task) {
     wait.target = stream.get();
     wait.let_python_run = true;
     Waited waited = run_until(lock, wait);
-    if (waited == Waited::Interrupted) return {500000, "HA311: the wait for " + what + " was interrupted"};
+    if (waited == Waited::Interrupted)
+        return {ACL_ERROR_INTERNAL_ERROR, "HA311: the wait for " + what + " was interrupted"};
     return outcome->failure;
 }
 
@@ -264,19 +272,22 @@ std::vector<Failure> take_failures(Stream& stream) {
     std::vector<Failure> failures;
     failures.swap(stream.failures);
     if (failures.empty())
-        if (ContextPtr context = stream.context.lock(); context && context->stopped.code) failures.push_back(context->stopped);
+        if (ContextPtr context = stream.context.lock(); context && context->stopped.code)
+            failures.push_back(context->stopped);
     return failures;
 }
 
 Code say(const std::vector<Failure>& failures) {
-    for (auto failure = failures.rbegin(); failure != failures.rend(); ++failure) fail_verbatim(failure->code, failure->text);
+    for (auto failure = failures.rbegin(); failure != failures.rend(); ++failure)
+        fail_verbatim(failure->code, failure->text);
     return failures.empty() ? 0 : failures.front().code;
 }
 
 void leak_queues_after_fork() {
     streams().each([](Handle, const StreamPtr& stream) {
         stream->finished = stream->submitted;
-        if (!stream->queue.empty()) stream->queue.swap(*new std::deque<Queued>); // left there on purpose: no destructor runs
+        if (!stream->queue.empty())
+            stream->queue.swap(*new std::deque<Queued>); // left there on purpose: no destructor runs
     });
     queued = 0;
 }

@@ -39,8 +39,8 @@ std::vector<Failure> take_failures(Stream& stream);
 Code say(const std::vector<Failure>& failures);
 
 void leak_queues_after_fork();
-size_t queued_tasks();                      // of all streams; lock held
-uint32_t thread_last_task();                // of this thread; 0: none
+size_t queued_tasks();       // of all streams; lock held
+uint32_t thread_last_task(); // of this thread; 0: none
 
 // aclrtSetExceptionInfoCallback: called with no lock held when a task has failed.
 struct ExceptionInfo {

@@ -4,6 +4,7 @@
 #include "core/config.hpp"
 #include "core/message.hpp"
 #include "core/schedule.hpp"
+#include "core/status.hpp"
 
 #include <algorithm>
 
@@ -19,7 +20,8 @@ void note_foreign_context(const Stream& stream, const Context& current) {
 }
 
 Code synchronize_from_inside(const Stream& stream) {
-    return fail(107000, "HA310", format("stream %d waits for itself: the call comes from inside one of its tasks", stream.id));
+    return fail(ACL_ERROR_RT_PARAM_INVALID, "HA310",
+                format("stream %d waits for itself: the call comes from inside one of its tasks", stream.id));
 }
 
 } // namespace
@@ -51,7 +53,9 @@ Code resolve_stream(Handle handle, StreamPtr* out) {
     }
     StreamPtr* found = streams().find(handle);
     if (!found)
-        return fail(107017, "HA302", format("stream = %s; allowed: a live stream, or 0 for the default stream", describe_handle(handle).c_str()));
+        return fail(ACL_ERROR_RT_INVALID_HANDLE, "HA302",
+                    format("stream = %s; allowed: a live stream, or 0 for the default stream",
+                           describe_handle(handle).c_str()));
     if ((*found)->context.lock().get() != context) note_foreign_context(**found, *context);
     *out = *found;
     return 0;
@@ -59,7 +63,7 @@ Code resolve_stream(Handle handle, StreamPtr* out) {
 
 Code synchronize(const StreamPtr& stream, int64_t timeout_ms) {
     Lock lock = lock_machine();
-    if (stream->busy && stream->runner == std::this_thread::get_id()) return synchronize_from_inside(*stream);
+    if (waits_for_this_thread(*stream)) return synchronize_from_inside(*stream);
     Waited waited = Waited::Done;
     if (!stream->idle() || queued_tasks()) {
         Wait wait;
@@ -68,10 +72,14 @@ Code synchronize(const StreamPtr& stream, int64_t timeout_ms) {
         wait.target = stream.get();
         waited = run_until(lock, wait);
     }
-    if (waited == Waited::Interrupted) return fail(500000, "HA311", "the wait was interrupted; the stream goes on");
+    if (waited == Waited::Interrupted)
+        return fail(ACL_ERROR_INTERNAL_ERROR, "HA311", "the wait was interrupted; the stream goes on");
     if (waited == Waited::Timeout) {
-        std::string what = stream->queue.empty() ? "a task that runs in another thread" : stream->queue.front().task->describe();
-        return fail(507046, "HA312", format("stream %d was not done after %lld ms; it is at: %s", stream->id, static_cast<long long>(timeout_ms), what.c_str()));
+        std::string what =
+            stream->queue.empty() ? "a task that runs in another thread" : stream->queue.front().task->describe();
+        return fail(ACL_ERROR_RT_STREAM_SYNC_TIMEOUT, "HA312",
+                    format("stream %d was not done after %lld ms; it is at: %s", stream->id,
+                           static_cast<long long>(timeout_ms), what.c_str()));
     }
     std::vector<Failure> failures = take_failures(*stream);
     bool strict = config().strict;
@@ -85,19 +93,25 @@ Code destroy_stream(Handle handle, bool force) {
     std::deque<Queued> dropped;
     Lock lock = lock_machine();
     StreamPtr* found = streams().find(handle);
-    if (!found) return fail(107017, "HA302", format("stream = %s; allowed: a live stream", describe_handle(handle).c_str()));
+    if (!found)
+        return fail(ACL_ERROR_RT_INVALID_HANDLE, "HA302",
+                    format("stream = %s; allowed: a live stream", describe_handle(handle).c_str()));
     stream = *found;
-    if (stream->is_default) return fail(107000, "HA306", "stream is the default stream of a context; it ends with the context");
-    if (stream->busy && stream->runner == std::this_thread::get_id()) return synchronize_from_inside(*stream);
+    if (stream->is_default)
+        return fail(ACL_ERROR_RT_PARAM_INVALID, "HA306",
+                    "stream is the default stream of a context; it ends with the context");
+    if (waits_for_this_thread(*stream)) return synchronize_from_inside(*stream);
     if (force) {
         if (!stream->queue.empty())
-            report("HA307", format("stream %d is destroyed with %zu tasks not run, first %s", stream->id, stream->queue.size(), stream->queue.front().task->describe().c_str()));
-        drop_tasks(*stream, {107022, "HA307: the stream was destroyed by force"}, &dropped);
+            report("HA307", format("stream %d is destroyed with %zu tasks not run, first %s", stream->id,
+                                   stream->queue.size(), stream->queue.front().task->describe().c_str()));
+        drop_tasks(*stream, {ACL_ERROR_RT_DEVICE_TASK_ABORT, "HA307: the stream was destroyed by force"}, &dropped);
     }
     Wait wait;
     wait.done = [&] { return stream->idle() || stream->dead; };
     wait.target = stream.get();
-    if (run_until(lock, wait) == Waited::Interrupted) return fail(500000, "HA311", "the wait was interrupted; the stream goes on");
+    if (run_until(lock, wait) == Waited::Interrupted)
+        return fail(ACL_ERROR_INTERNAL_ERROR, "HA311", "the wait was interrupted; the stream goes on");
     stream->dead = true;
     end_subscriptions(*stream);
     streams().remove(handle);

@@ -25,7 +25,7 @@ struct Queued {
 };
 
 struct Stream {
-    Handle handle = 0;             // of a default stream too
+    Handle handle = 0; // of a default stream too
     int32_t id = 0;
     std::weak_ptr<Context> context;
     int32_t device = 0;
@@ -33,12 +33,12 @@ struct Stream {
     bool dead = false;
 
     std::deque<Queued> queue;
-    bool busy = false;             // a task runs, without the lock
-    std::thread::id runner;        // in this thread
-    uint64_t submitted = 0;        // tasks taken so far
-    uint64_t finished = 0;         // tasks that ran or were dropped
+    bool busy = false;      // a task runs, without the lock
+    std::thread::id runner; // in this thread
+    uint64_t submitted = 0; // tasks taken so far
+    uint64_t finished = 0;  // tasks that ran or were dropped
     uint32_t next_task = 0;
-    uint32_t running = 0;          // the task of the last try_begin
+    uint32_t running = 0; // the task of the last try_begin
 
     std::vector<Failure> failures; // until a synchronize returns them
     bool failure_mode_set = false;
@@ -62,6 +62,7 @@ StreamPtr make_stream(const ContextPtr& context, uint32_t priority, uint32_t fla
 
 // Waits for its tasks (or drops them), then the handle is dead. No lock held.
 Code destroy_stream(Handle handle, bool force);
-void drop_tasks(Stream& stream, const Failure& why, std::deque<Queued>* dropped); // lock held; free `dropped` without it
+void drop_tasks(Stream& stream, const Failure& why,
+                std::deque<Queued>* dropped); // lock held; free `dropped` without it
 
 } // namespace hostacl

@@ -97,3 +97,12 @@ def test_block_types_are_checked(stream: int):
     assert acl.rt.launch_callback(print, None, 2, stream) == 100000
     with pytest.raises(TypeError):
         acl.rt.launch_callback(None, None, 1, stream)
+
+
+def test_a_blocking_callback_that_waits_for_its_own_stream_is_told(scheduler: str, stream: int, report_thread: int):
+    codes: list[int] = []
+    acl.rt.subscribe_report(report_thread, stream)
+    acl.rt.launch_callback(lambda _: codes.append(acl.rt.synchronize_stream(stream)), None, 1, stream)
+    assert acl.rt.synchronize_stream(stream) == 0
+    assert codes == [107000]
+    acl.rt.unsubscribe_report(report_thread, stream)

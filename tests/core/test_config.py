@@ -109,7 +109,8 @@ def test_the_environment_sets_and_bad_values_are_told_once():
 
 def test_visible_devices_are_counted_anew():
     done = python(
-        "from acl import rt; print(rt.get_device_count(), rt.set_device(1), rt.set_device(2), rt.get_logic_dev_id_by_user_dev_id(1))",
+        "from acl import rt\n"
+        "print(rt.get_device_count(), rt.set_device(1), rt.set_device(2), rt.get_logic_dev_id_by_user_dev_id(1))",
         HOSTACL_DEVICES="8", ASCEND_RT_VISIBLE_DEVICES="5,2",
     )  # fmt: skip
     assert done.stdout.strip() == "(2, 0) 0 107001 (2, 0)"
