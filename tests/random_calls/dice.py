@@ -16,6 +16,9 @@ from random_calls import values
 Array = values.Array
 Shape = tuple[int, ...]
 
+PLAIN_KINDS = {bool: "bool", int: "int", float: "float", str: "string", list: "list_int"}
+"""The kind an attribute is set as when the prototype knows only its name."""
+
 
 @dataclass
 class Tensor:
@@ -181,7 +184,7 @@ class Dice:
             return self.prototype.attrs[name].default if name in self.prototype.attrs else None
         value, sent = self._attr(decl, choices)
         if sent:
-            self.attrs[name] = (decl.kind, value)
+            self.attrs[name] = (PLAIN_KINDS[type(value)] if decl.kind == "any" else decl.kind, value)
         self.values[name] = value
         return value
 
@@ -201,6 +204,6 @@ class Dice:
 
 
 def main_input(prototype: Prototype) -> TensorDecl:
-    """The input whose dtype a call is drawn for: the first one with the longest list of dtypes."""
-    ordinary = [decl for decl in prototype.inputs if decl.kind != "optional"] or prototype.inputs
+    """The input whose dtype a call is drawn for: the first one with the longest list of dtypes; an output where there are no inputs."""
+    ordinary = [decl for decl in prototype.inputs if decl.kind != "optional"] or prototype.inputs or prototype.outputs
     return max(ordinary, key=lambda decl: len(decl.dtypes))

@@ -216,9 +216,12 @@ def expected(op_type: str, dice: Dice) -> list[Any]:
     entry = find_oracle(op_type)
     if entry is None:
         raise LookupError(f"{op_type} has no oracle: add one to tests/random_calls/oracles (README.md there says how)")
-    given = {name: dice for name in entry.parameters if name == "dice"}
+    given: dict[str, Any] = {}
+    known = {*dice.prototype.attrs, *dice.values, *(decl.name for decl in dice.prototype.inputs)}
     for name in entry.parameters:
-        if name != "dice":
+        if name == "dice":
+            given[name] = dice
+        elif name not in entry.with_default or name.rstrip("_") in known:
             given[name] = _argument(dice, dice.prototype, name.rstrip("_"), op_type)
     with np.errstate(all="ignore"):
         result = entry.function(**given)
@@ -235,6 +238,8 @@ def _argument(dice: Dice, known: Prototype, name: str, op_type: str) -> Any:
         return dice.values[name]
     if name in known.attrs:
         return known.attrs[name].default
+    if any(name in one.attrs or any(decl.name == name for decl in one.inputs) for one in known.generations):
+        return None
     raise TypeError(f"{op_type}: oracle parameter {name} is neither an input nor an attribute of the prototype")
 
 

@@ -36,11 +36,15 @@ class Any_(NamedTuple):  # noqa: N801 - it means "any value"
 
 @dataclass(frozen=True)
 class Oracle:
-    """An operator's meaning: a function of the prototype's inputs and attributes by name, and the family whose tolerance counts."""
+    """An operator's meaning: a function of the prototype's inputs and attributes by name, and the family whose tolerance counts.
+
+    A parameter that the prototype does not have keeps its default.
+    """
 
     function: Callable[..., Any]
     family: str
     parameters: tuple[str, ...]
+    with_default: frozenset[str] = frozenset()
 
 
 _oracles: dict[str, Oracle] = {}
@@ -54,7 +58,10 @@ def oracle(*op_types: str, family: str = "") -> Callable[[Function], Function]:
     """
 
     def declare(function: Function) -> Function:
-        entry = Oracle(function, family or function.__module__.rpartition(".")[2], tuple(inspect.signature(function).parameters))
+        signature = inspect.signature(function).parameters.values()
+        own = frozenset(one.name for one in signature if one.default is not inspect.Parameter.empty)
+        names = tuple(one.name for one in signature)
+        entry = Oracle(function, family or function.__module__.rpartition(".")[2], names, own)
         _oracles.update(dict.fromkeys(op_types, entry))
         return function
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -121,27 +123,31 @@ def with_scalar(d: Dice) -> None:
 
 
 @oracle("Muls")
-def muls(x: Any, value: float) -> Any:
-    return _through_single(x, value, lambda a, b: a * b) if is_whole(x) else x * value
+def muls(x: Any, value: float, dice: Dice) -> Any:
+    """Integers: the product in float32, then back toward zero."""
+    return _to_integers(x.astype(np.float32) * np.float32(value), dice) if is_whole(x) else x * value
 
 
 @oracle("Adds")
-def adds(x: Any, value: float) -> Any:
-    return _through_single(x, value, lambda a, b: a + b) if is_whole(x) else x + value
+def adds(x: Any, value: float, dice: Dice) -> Any:
+    """Integers: the exact sum, then toward zero; what is out of range the nearest bound."""
+    return _to_integers(np.frompyfunc(lambda one: one + Fraction(value), 1, 1)(x), dice) if is_whole(x) else x + value
 
 
-def _through_single(x: Any, value: float, function: Any) -> Any:
-    """Integers in float32, then back toward zero, as Cast does."""
-    limits = (-(2**31), 2**31 - 1)
-    single = function(x.astype(np.float32), np.float32(value)).astype(np.float64)
-    return np.trunc(np.clip(single, *limits)).astype(np.int64).astype(object)
+def _to_integers(x: Any, dice: Dice) -> Any:
+    info = np.iinfo(values.logical(dice.dtype))
+    return np.frompyfunc(lambda one: min(max(math.trunc(one), int(info.min)), int(info.max)), 1, 1)(np.asarray(x))
 
 
 @oracle("FloorDiv")
-def floor_div(x1: Any, x2: Any) -> Any:
+def floor_div(x1: Any, x2: Any, dice: Dice) -> Any:
+    """Floats: the quotient is rounded to the computing type first, which decides between 2.9999999 and 3."""
     if is_whole(x1):
         return whole(lambda a, b: a // b if b else 0, x1, x2)
-    return np.floor(x1 / x2)
+    quotient = x1 / x2
+    if dice.dtype in FLOATS:
+        quotient = quotient.astype(np.float32).astype(np.float64)
+    return np.floor(quotient.real) + 1j * np.floor(quotient.imag) if np.iscomplexobj(quotient) else np.floor(quotient)
 
 
 @oracle("FloorMod")

@@ -58,15 +58,17 @@ def reduce_mean(x: Any, axes: Any, keep_dims: bool, dice: Dice) -> Any:
     if np.asarray(axes).size == 0:
         return x
     if x.dtype == object:
-        return fold(x, axes, keep_dims, _whole_mean)
+        signed = dice.dtype not in (dtypes.UINT8, dtypes.UINT16, dtypes.UINT32, dtypes.UINT64)
+        return fold(x, axes, keep_dims, lambda group: _whole_mean(group, signed))
     total = fold(x, axes, keep_dims, lambda group: sum(group.tolist()) / len(group) if len(group) else np.nan)
     return _bounded(x, total, axes, keep_dims, dice, mean=True)
 
 
-def _whole_mean(group: Any) -> int:
-    """The mean of integers toward zero."""
-    total, count = sum(group.tolist()), max(len(group), 1)
-    return abs(total) // count * (-1 if total < 0 else 1)
+def _whole_mean(group: Any, signed: bool) -> int:
+    """The mean of integers toward zero; the sum is one of 64 bits (our choice)."""
+    half = 1 << 63 if signed else 0
+    total = (sum(group.tolist()) + half) % (1 << 64) - half
+    return abs(total) // max(len(group), 1) * (-1 if total < 0 else 1)
 
 
 def _bounded(x: Any, total: Any, axes: Any, keep: bool, dice: Dice, mean: bool = False) -> Any:
