@@ -33,8 +33,8 @@ def texts() -> dict[Path, str]:
     """What each file must hold."""
     errors = json.loads((ROOT / "tools" / "facts" / "enums.json").read_text())["errors"]
     python = HEAD + "".join(f"{name}: Final = {code}\n" for name, code in errors.items())
-    cpp = CPP_HEAD + "".join(f"constexpr Code {name} = {code};\n" for name, code in errors.items()) + "\n} // namespace hostacl\n"
-    return {PYTHON: python, CPP: cpp}
+    constants = "".join(f"constexpr Code {name} = {code};\n" for name, code in errors.items())
+    return {PYTHON: python, CPP: f"{CPP_HEAD}{constants}\n}} // namespace hostacl\n"}
 
 
 def main() -> int:
