@@ -155,3 +155,9 @@ def test_const_data_that_is_too_short_is_refused():
 def test_missing_inputs_of_a_value_operator_stay_unknown_until_they_run():
     call = bind("Fill", (np.array([], np.int64), np.zeros((), np.float32)))
     assert call.infer()[0].shape == ()
+
+
+def test_permissive_refuses_what_cannot_be_computed():
+    x = np.array([True])
+    with override(dtypes="permissive"), pytest.raises(Refused, match="HA502: Sub: DT_BOOL is a type this cannot be computed in"):
+        bind("Sub", (x, x), [spec(x)]).function()
