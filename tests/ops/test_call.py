@@ -159,5 +159,5 @@ def test_missing_inputs_of_a_value_operator_stay_unknown_until_they_run():
 
 def test_permissive_refuses_what_cannot_be_computed():
     x = np.array([True])
-    with override(dtypes="permissive"), pytest.raises(Refused, match="HA502: Sub: DT_BOOL is a type this cannot be computed in"):
+    with override(dtypes="permissive"), pytest.raises(Refused, match="HA502: Sub: DT_BOOL cannot be computed here"):
         bind("Sub", (x, x), [spec(x)]).function()

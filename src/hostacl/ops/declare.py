@@ -182,7 +182,7 @@ def same_type(call: Call, function: Elementwise, inputs: tuple[int, ...], out_co
     try:
         result = function(*(np.ones(1, dtype) for _ in inputs))
     except TypeError:
-        raise call.refuse("HA502", f"{dtypes.ge_name(inputs[0])} is a type this cannot be computed in. Cast it first.") from None
+        raise call.refuse("HA502", f"{dtypes.ge_name(inputs[0])} cannot be computed here. Cast it first.") from None
     if result.dtype != dtypes.numpy_dtype(out_code):
         return None
     native = EXACT.get(function) if dtype in (np.float32, np.float64) else None

@@ -98,7 +98,7 @@ binary("Pow", power, promote=True, direct=direct_power)
 
 
 def affine(x: Array, scale: float, shift: float) -> Array:
-    """scale·x + shift, in float64 so that it neither overflows nor loses digits before the function is taken; x itself by default."""
+    """scale·x + shift, in float64 so that it neither overflows nor loses digits; x itself by default."""
     if (scale, shift) == (1, 0):
         return x
     wide = x if x.dtype.kind == "c" else x.astype(np.float64)

@@ -92,7 +92,7 @@ def _loader(call: Call, name: str, bits: bool, soc: str) -> Loader:
 
 
 def _constant(call: Call, name: str) -> Any:
-    """A parameter that no array gives: an attribute, the outputs, the formats, the call; None for what this generation lacks."""
+    """A parameter that no array gives: an attribute, the outputs, the formats, the call; None for what is not there."""
     if name == "call":
         return call
     if name == "out":
