@@ -13,7 +13,7 @@ pytestmark = pytest.mark.skipif(not SOURCE.exists(), reason="the sources are not
 
 LEVELS = [
     {"acl", "cli", "testing"},
-    {"singleop", "checks", "trace"},
+    {"singleop", "checks", "trace", "switches"},
     {"ops", "_machine"},
     {"_kernels", "tensors", "status", "errors", "config", "toolkit_path"},
 ]
