@@ -26,7 +26,7 @@ static inline void fail_at(int line, long code) {
     } while (0)
 
 /* 1.5 + 2.25 on 8 floats, by Add or another name, on a stream; gives the code of the call, else of the synchronize. */
-static inline aclError add_by(const char *op, aclrtStream stream) {
+static inline aclError add_with(const char *op, const aclopAttr *attr, aclrtStream stream) {
     float host[8], out[8];
     int64_t dims[] = {8};
     void *memory[3];
@@ -39,7 +39,7 @@ static inline aclError add_by(const char *op, aclrtStream stream) {
         descs[i] = aclCreateTensorDesc(ACL_FLOAT, 1, dims, ACL_FORMAT_ND);
         buffers[i] = aclCreateDataBuffer(memory[i], sizeof host);
     }
-    aclError code = aclopCompileAndExecuteV2(op, 2, descs, buffers, 1, descs + 2, buffers + 2, NULL, ACL_ENGINE_SYS,
+    aclError code = aclopCompileAndExecuteV2(op, 2, descs, buffers, 1, descs + 2, buffers + 2, (aclopAttr *)attr, ACL_ENGINE_SYS,
                                              ACL_COMPILE_SYS, NULL, stream);
     if (!code) code = aclrtSynchronizeStream(stream);
     if (!code) {
@@ -54,6 +54,6 @@ static inline aclError add_by(const char *op, aclrtStream stream) {
     return code;
 }
 
-static inline aclError add_once(aclrtStream stream) { return add_by("Add", stream); }
+static inline aclError add_once(aclrtStream stream) { return add_with("Add", NULL, stream); }
 
 #endif

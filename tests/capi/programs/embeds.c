@@ -37,7 +37,7 @@ int main(int argc, char **argv) {
     REQUIRE(Py_FinalizeEx() == 0);
     const char *ops[] = {"Add", "AddV2"}; /* one that ran before, one that did not */
     for (int i = 0; i < 2; i++) {
-        aclError code = add_by(ops[i], NULL);
+        aclError code = add_with(ops[i], NULL, NULL);
         const char *why = aclGetRecentErrMsg();
         printf("%d %s\n", code, why ? why : "no text");
     }

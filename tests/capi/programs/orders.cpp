@@ -47,7 +47,7 @@ void child(const std::string &order) {
 } // namespace
 
 int main() {
-    for (size_t length = 0; length <= 3; length++) {
+    for (size_t length = 1; length <= 3; length++) {
         std::string steps = "dfr";
         do {
             std::fflush(stdout);
@@ -59,7 +59,7 @@ int main() {
                 std::printf("order %s: status %d\n", steps.substr(0, length).c_str(), status);
                 return 1;
             }
-        } while (length > 0 && std::next_permutation(steps.begin(), steps.end()));
+        } while (length > 1 && std::next_permutation(steps.begin(), steps.end()));
     }
     std::puts("right");
     return 0;

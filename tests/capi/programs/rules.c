@@ -7,7 +7,7 @@
 static aclrtContext context;
 static pthread_mutex_t allocator = PTHREAD_MUTEX_INITIALIZER; /* as a caching allocator's */
 static volatile int stop = 0;
-static aclError failure = 0;
+static volatile aclError failure = 0;
 
 static double now(void) {
     struct timespec time;
@@ -69,6 +69,16 @@ int wait_while_holding_the_lock(double seconds) {
     return pthread_join(thread, NULL);
 }
 
+/* Each time another attribute: no model fits, and much Python runs. It is one that no operator knows. */
+static aclError add_anew(aclrtStream stream) {
+    static int64_t number = 0;
+    aclopAttr *attr = aclopCreateAttr();
+    CHECK(aclopSetAttrInt(attr, "number", __atomic_add_fetch(&number, 1, __ATOMIC_RELAXED)));
+    aclError code = add_with("Add", attr, stream);
+    aclopDestroyAttr(attr);
+    return code;
+}
+
 static void *operators(void *unused) {
     (void)unused;
     aclrtStream stream;
@@ -76,7 +86,7 @@ static void *operators(void *unused) {
     CHECK(aclrtCreateStream(&stream));
     while (!stop) {
         void *memory;
-        if ((failure = add_once(stream)) != 0) break;
+        if ((failure = add_once(stream)) != 0 || (failure = add_anew(stream)) != 0) break;
         pthread_mutex_lock(&allocator);
         CHECK(aclrtMalloc(&memory, 64, ACL_MEM_MALLOC_HUGE_FIRST));
         CHECK(aclrtFree(memory));
@@ -86,22 +96,22 @@ static void *operators(void *unused) {
     return NULL;
 }
 
-static pthread_t worker;
+enum { WORKERS = 3 };
+static pthread_t workers[WORKERS];
 
-long start_operators(void) {
+void start_operators(void) {
     stop = 0;
-    pthread_create(&worker, NULL, operators, NULL);
-    return (long)worker;
+    for (int i = 0; i < WORKERS; i++) pthread_create(&workers[i], NULL, operators, NULL);
 }
 
-/* Called with the lock released; gives the failure that ended the worker. */
+/* Called with the lock released; gives the failure that ended a worker. */
 int stop_operators(void) {
     stop = 1;
-    pthread_join(worker, NULL);
+    for (int i = 0; i < WORKERS; i++) pthread_join(workers[i], NULL);
     return failure;
 }
 
-/* Called with Python's lock held: takes the allocator's mutex, as the worker does without the lock. */
+/* Called with Python's lock held: takes the allocator's mutex, as the workers do without the lock. */
 int allocate_while_holding_the_lock(void) {
     void *memory;
     pthread_mutex_lock(&allocator);
