@@ -22,7 +22,7 @@ PLAIN_KINDS = {bool: "bool", int: "int", float: "float", str: "string", list: "l
 
 @dataclass
 class Tensor:
-    """A drawn tensor: its descriptor and logical elements (None for an optional one left out); ``way`` is how a value input arrives."""
+    """A drawn tensor: descriptor and elements (None: left out); ``way`` is how a value input arrives."""
 
     name: str
     spec: TensorSpec
@@ -96,7 +96,11 @@ class Dice:
         full = self.shape()
         if self.wants("broadcast", count > 1):
             full = self.shape(1) if full == () else full
-            return [full[1:], *(self._thinner(full) for _ in range(count - 2)), full] if self.chance() else [*(self._thinner(full) for _ in range(count - 1)), full]
+            return (
+                [full[1:], *(self._thinner(full) for _ in range(count - 2)), full]
+                if self.chance()
+                else [*(self._thinner(full) for _ in range(count - 1)), full]
+            )
         if self.kind in {"", "special values", "mixed dtypes"} and self.chance(0.3):
             return [self._thinner(full) if self.chance() else full for _ in range(count)]
         return [full] * count
@@ -143,8 +147,16 @@ class Dice:
         """Random elements of a dtype, extremes among them when special values are wanted."""
         return values.draw(self.rng, code, shape, self.wants("special values", code != dtypes.BOOL), low, high)
 
-    def tensor(self, name: str, data: Shape | Array, low: float | None = None, high: float | None = None, dtype: int | None = None, format: int = formats.ND) -> Array:
-        """Adds an input (again: the next of a dynamic one) with this data, or with random data of this shape; gives the data."""
+    def tensor(
+        self,
+        name: str,
+        data: Shape | Array,
+        low: float | None = None,
+        high: float | None = None,
+        dtype: int | None = None,
+        format: int = formats.ND,
+    ) -> Array:
+        """Adds an input (again: the next of a dynamic one) with this data, or random data of this shape; gives the data."""
         code = self.dtype_of(name) if dtype is None else dtype
         array = self.data(code, data, low, high) if isinstance(data, tuple) else np.asarray(data).astype(values.logical(code))
         if self.decl(name) is not None:
@@ -204,6 +216,6 @@ class Dice:
 
 
 def main_input(prototype: Prototype) -> TensorDecl:
-    """The input whose dtype a call is drawn for: the first one with the longest list of dtypes; an output where there are no inputs."""
+    """The input whose dtype a call is drawn for: the first with the longest list of dtypes; an output when there is none."""
     ordinary = [decl for decl in prototype.inputs if decl.kind != "optional"] or prototype.inputs or prototype.outputs
     return max(ordinary, key=lambda decl: len(decl.dtypes))

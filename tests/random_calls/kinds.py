@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 KINDS = (
-    "same shape", "broadcast", "0-d", "empty", "one element", "8-d", "long", "negative axis", "in place", "partial overlap", "special values",
-    "mixed dtypes", "optional absent", "optional present", "attributes absent", "attributes default", "attributes varied", "const value",
-    "host value", "device value", "one of a list", "many of a list", "older prototype",
+    "same shape", "broadcast", "0-d", "empty", "one element", "8-d", "long", "negative axis", "in place", "partial overlap",
+    "special values", "mixed dtypes", "optional absent", "optional present", "attributes absent", "attributes default",
+    "attributes varied", "const value", "host value", "device value", "one of a list", "many of a list", "older prototype",
 )  # fmt: skip
-
-EVERY = ("same shape", "one element", "long")
-"""Kinds that need nothing of the operator."""

@@ -21,14 +21,14 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 class Within(NamedTuple):
-    """An expected output that a correct kernel may miss by ``slack`` (absolute, an array of its shape or a number) beyond the table's ulp."""
+    """An expected output that may be missed by ``slack`` (absolute, an array or a number) beyond the table's ulp."""
 
     value: Any
     slack: Any
 
 
 class Any_(NamedTuple):  # noqa: N801 - it means "any value"
-    """An expected output of which only the shape is known; ``holds(array)`` says whether it is acceptable."""
+    """An expected output of known shape; ``holds(array)`` says whether it is acceptable."""
 
     shape: tuple[int, ...]
     holds: Callable[[Array], bool] = lambda array: True
@@ -36,7 +36,7 @@ class Any_(NamedTuple):  # noqa: N801 - it means "any value"
 
 @dataclass(frozen=True)
 class Oracle:
-    """An operator's meaning: a function of the prototype's inputs and attributes by name, and the family whose tolerance counts.
+    """An operator's meaning: a function of the prototype's inputs and attributes by name, and the family for its tolerance.
 
     A parameter that the prototype does not have keeps its default.
     """
@@ -52,8 +52,10 @@ _shapers: dict[str, Callable[[Dice], None]] = {}
 
 
 def oracle(*op_types: str, family: str = "") -> Callable[[Function], Function]:
-    """Declares what these operators compute. Parameters are the prototype's inputs and attributes (``lambda_`` for lambda), and ``dice`` for the
-    Dice that drew the call. Floats come as float64, integers as arrays of Python ints; the result is rounded (integers: wrapped) to the output's dtype.
+    """Declares what these operators compute.
+
+    Parameters are the prototype's inputs and attributes (``lambda_`` for lambda), and ``dice`` for the Dice that drew the call.
+    Floats come as float64, integers as arrays of Python ints; the result is rounded (integers: wrapped) to the output's dtype.
     ``family`` picks the row of tolerance.py; the file's name without it.
     """
 

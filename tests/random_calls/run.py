@@ -21,7 +21,7 @@ PATTERN = 0xA5
 
 
 class Buffer:
-    """Memory of so many bytes with guard bytes on both sides; ``array`` views it, ``intact`` says whether the guards are untouched."""
+    """Memory with guard bytes on both sides; ``array`` views it, ``intact`` says whether the guards are untouched."""
 
     def __init__(self, size: int) -> None:
         self.memory = np.full(size + 2 * GUARD, PATTERN, np.uint8)
@@ -81,12 +81,16 @@ def check(drawn: Drawn) -> None:
 def _check_inferred(drawn: Drawn, call: Call) -> None:
     """What is inferred must hold what the oracle says: dtype, and the exact shape, or ranges around it."""
     for inferred, output in zip(call.infer(), drawn.outputs, strict=True):
-        assert inferred.dtype == output.spec.dtype, f"{output.name}: inferred dtype {inferred.dtype}, described {output.spec.dtype}\n  {drawn}"
+        assert inferred.dtype == output.spec.dtype, (
+            f"{output.name}: inferred dtype {inferred.dtype}, described {output.spec.dtype}\n  {drawn}"
+        )
         if inferred.shape is None:
             assert not call.exact, f"{output.name}: exact, yet of unknown rank\n  {drawn}"
             continue
         ranges = inferred.ranges or tuple((dim, dim) for dim in inferred.shape)
-        assert len(inferred.shape) == len(output.shape), f"{output.name}: inferred {inferred.shape}, true {output.shape}\n  {drawn}"
+        assert len(inferred.shape) == len(output.shape), (
+            f"{output.name}: inferred {inferred.shape}, true {output.shape}\n  {drawn}"
+        )
         for dim, true, (low, high) in zip(inferred.shape, output.shape, ranges, strict=True):
             fits = dim == true if dim >= 0 else low <= true and (high < 0 or true <= high)
             assert fits, f"{output.name}: inferred {inferred.shape} {inferred.ranges}, true {output.shape}\n  {drawn}"
@@ -98,18 +102,26 @@ def _check_run(drawn: Drawn, call: Call) -> None:
     arrays: list[Array | None] = []
     shift = _shift(drawn)
     for place, one in enumerate(drawn.inputs):
-        arrays.append(None if one.data is None else _filled(one.data, one.spec.dtype, abs(shift) if _is_alias(drawn, place) else 0, shift, buffers))
+        arrays.append(
+            None
+            if one.data is None
+            else _filled(one.data, one.spec.dtype, abs(shift) if _is_alias(drawn, place) else 0, shift, buffers)
+        )
     before = [None if array is None else array.tobytes() for array in arrays]
     outputs = [_room(drawn, place, one, buffers, arrays, shift) for place, one in enumerate(drawn.outputs)]
     with np.errstate(all="ignore"):  # as the machine runs plans
         true = call.function()(*arrays, *outputs)
     shapes = tuple(one.shape for one in drawn.outputs) if call.exact else true
-    assert shapes is not None and tuple(map(tuple, shapes)) == tuple(one.shape for one in drawn.outputs), f"true shapes {shapes}\n  {drawn}"
+    assert tuple(map(tuple, shapes or ())) == tuple(one.shape for one in drawn.outputs), (
+        f"true shapes {shapes}\n  {drawn}"
+    )
     for output, array in zip(drawn.outputs, outputs, strict=True):
         _compare(drawn, output, array)
     assert all(buffer.intact() for buffer in buffers), f"wrote outside its buffer\n  {drawn}"
     for place, (array, old) in enumerate(zip(arrays, before, strict=True)):
-        assert array is None or _is_alias(drawn, place) or array.tobytes() == old, f"changed input {drawn.inputs[place].name}\n  {drawn}"
+        assert array is None or _is_alias(drawn, place) or array.tobytes() == old, (
+            f"changed input {drawn.inputs[place].name}\n  {drawn}"
+        )
 
 
 def _is_alias(drawn: Drawn, place: int) -> bool:
@@ -152,4 +164,7 @@ def _compare(drawn: Drawn, output: Output, array: Array) -> None:
     if off.any():
         first = tuple(int(one) for one in np.argwhere(off)[0])
         got, want = dense[first], output.want[first]
-        raise AssertionError(f"{output.name}{list(first)} = {got!r}, expected {want!r} ({int(off.sum())} of {off.size} wrong, {allowed} ulp allowed)\n  {drawn}")
+        told = f"{int(off.sum())} of {off.size} wrong, {allowed} ulp allowed"
+        raise AssertionError(
+            f"{output.name}{list(first)} = {got!r}, expected {want!r} ({told})\n  {drawn}"
+        )

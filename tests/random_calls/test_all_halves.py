@@ -1,4 +1,4 @@
-"""Every registered operator of one tensor, over all 65,536 halves of both types: at most 1 ulp from the float64 value rounded once."""
+"""Every registered operator of one tensor over all 65,536 halves of both types: at most 1 ulp from correctly rounded."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from random_calls.values import Array
 
 
 def is_unary(op_type: str, code: int) -> bool:
-    """Whether the operator maps one tensor of this dtype to one of it, element by element, with attributes that have defaults."""
+    """Whether the operator maps one tensor of this dtype to another of it, element by element, by default attributes."""
     known = prototype(op_type)
     operator, entry = find(op_type), find_oracle(op_type)
     if known is None or operator is None or entry is None or len(known.inputs) != 1 or len(known.outputs) != 1:

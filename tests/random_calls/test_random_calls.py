@@ -1,4 +1,4 @@
-"""Every registered operator with every dtype of its prototype: at least 50 drawn calls, every kind that applies, against its oracle."""
+"""Every registered operator with every dtype of its prototype: at least 50 drawn calls of all kinds against its oracle."""
 
 from __future__ import annotations
 

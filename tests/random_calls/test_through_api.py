@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import acl
 import pytest
 
+import acl
 import hostacl
 from hostacl.ops.registry import implemented
 from hostacl.tensors import dtypes
@@ -14,7 +14,9 @@ from random_calls.draw import draw_call, dtypes_of, plan
 from random_calls.oracle import find_oracle
 from random_calls.through_api import check, dtypes_through_api, ok
 
-CASES = [(op_type, dtype) for op_type in implemented() if find_oracle(op_type) for dtype in dtypes_through_api(dtypes_of(op_type))]
+CASES = [
+    (op_type, dtype) for op_type in implemented() if find_oracle(op_type) for dtype in dtypes_through_api(dtypes_of(op_type))
+]
 CALLS = 3
 
 

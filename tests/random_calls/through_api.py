@@ -1,13 +1,13 @@
-"""Running a drawn call as a program does: device memory, descriptors, data buffers, compile_and_execute_v2, synchronize, copy back."""
+"""Running a drawn call as a program does: memory, descriptors, buffers, compile_and_execute_v2, synchronize, copy back."""
 
 from __future__ import annotations
 
 from contextlib import ExitStack
 from typing import Any
 
-import acl
 import numpy as np
 
+import acl
 from hostacl.tensors import dtypes
 from random_calls import tolerance, values
 from random_calls.dice import Tensor
@@ -100,7 +100,9 @@ def _input(device: Device, one: Tensor, keep: list[Any]) -> tuple[int, int, int]
     return desc, device.buffer(address, stored.nbytes), address
 
 
-def _output(device: Device, drawn: Drawn, place: int, output: Output, tensors: list[tuple[int, int, int]]) -> tuple[int, int, int]:
+def _output(
+    device: Device, drawn: Drawn, place: int, output: Output, tensors: list[tuple[int, int, int]]
+) -> tuple[int, int, int]:
     """Descriptor, buffer and address of an output; in place where the call was drawn so."""
     _, _, size = storage(output.spec.dtype, output.spec.shape)
     desc = device.desc(output.spec.dtype, output.spec.shape, output.spec.format)

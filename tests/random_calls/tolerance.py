@@ -1,4 +1,4 @@
-"""How far a result may be from the oracle: one table by family and dtype, in ulp of the output's dtype from the float64 value rounded once."""
+"""How far a result may be from the oracle, by family and dtype: ulp of the output's dtype from the value rounded once."""
 
 from __future__ import annotations
 
@@ -12,14 +12,20 @@ from random_calls import values
 
 Array = NDArray[Any]
 
-HALF, SINGLE, LONG = (dtypes.FLOAT16, dtypes.BF16, dtypes.COMPLEX32), (dtypes.FLOAT, dtypes.COMPLEX64), (dtypes.DOUBLE, dtypes.COMPLEX128)
+HALF, SINGLE, LONG = (
+    (dtypes.FLOAT16, dtypes.BF16, dtypes.COMPLEX32),
+    (dtypes.FLOAT, dtypes.COMPLEX64),
+    (dtypes.DOUBLE, dtypes.COMPLEX128),
+)
 
 EXACT = (0, 0, 0)
 """(half, single, double): data movement, integers, comparisons, and what IEEE arithmetic rounds once."""
 
 FAMILIES: dict[str, tuple[int, int, int]] = {
-    "shape_slice_concat_pad": EXACT, "index_gather_scatter": EXACT, "compare": EXACT, "logical": EXACT, "bitwise": EXACT, "argminmax": EXACT,
-    "unique_nonzero": EXACT, "fill_range_const": EXACT, "cast_copy_assign": EXACT, "sort_topk_search": EXACT, "random_dropout": (1, 1, 1),
+    "shape_slice_concat_pad": EXACT, "index_gather_scatter": EXACT, "compare": EXACT, "logical": EXACT, "bitwise": EXACT,
+    "argminmax": EXACT,
+    "unique_nonzero": EXACT, "fill_range_const": EXACT, "cast_copy_assign": EXACT, "sort_topk_search": EXACT,
+    "random_dropout": (1, 1, 1),
     "elementwise_binary": (1, 1, 1),
     "elementwise_unary": (1, 4, 4),
     "activation": (1, 4, 4),
@@ -31,10 +37,11 @@ FAMILIES: dict[str, tuple[int, int, int]] = {
 """Sums have their bound from the oracle (Within) on top of these."""
 
 OPERATORS: dict[str, tuple[int, int, int]] = {
-    "Pow": (1, 4, 8), "Power": (1, 16, 16), "Sqrt": EXACT, "Abs": EXACT, "Neg": EXACT, "Relu": EXACT, "Floor": EXACT, "Ceil": EXACT, "Trunc": EXACT,
+    "Pow": (1, 4, 8), "Atan2": (1, 4, 4), "Xlogy": (1, 4, 4), "LogAddExp": (1, 4, 4), "Power": (1, 16, 16), "Sqrt": EXACT, "Abs": EXACT, "Neg": EXACT, "Relu": EXACT, "Floor": EXACT,
+    "Ceil": EXACT, "Trunc": EXACT,
     "Round": EXACT, "Maximum": EXACT, "Minimum": EXACT, "Add": EXACT, "Sub": EXACT,
 }  # fmt: skip
-"""Operators that differ from their family. A single-precision intermediate keeps a half result exact to one ulp, not to none."""
+"""Operators that differ from their family. A single-precision intermediate keeps a half exact to one ulp, not to none."""
 
 SIGNLESS = frozenset({"Relu", "Maximum", "Minimum", "Round"})
 """Operators that leave the sign of a zero open."""
@@ -52,7 +59,9 @@ def rounded(want: Array, code: int) -> Array:
     """An exact value in its dtype: floats rounded once to nearest even, integers wrapped."""
     dtype = values.logical(code)
     if want.dtype == object and values.is_float(code):
-        want = np.array([float(one) if code == dtypes.DOUBLE else _odd(int(one)) for one in want.ravel()], np.float64).reshape(want.shape)
+        want = np.array([float(one) if code == dtypes.DOUBLE else _odd(int(one)) for one in want.ravel()], np.float64).reshape(
+            want.shape
+        )
     if code == dtypes.BF16:
         return _bfloat16(np.asarray(want, np.float64)).astype(dtype)
     if values.is_float(code):
@@ -60,7 +69,10 @@ def rounded(want: Array, code: int) -> Array:
             return np.asarray(want, np.float64).astype(dtype)
     if want.dtype == object and dtype.kind in "iu":
         bits = 8 * dtype.itemsize
-        wrapped = [(int(one) + (1 << bits - 1)) % (1 << bits) - (1 << bits - 1) if dtype.kind == "i" else int(one) % (1 << bits) for one in want.ravel()]
+        wrapped = [
+            (int(one) + (1 << bits - 1)) % (1 << bits) - (1 << bits - 1) if dtype.kind == "i" else int(one) % (1 << bits)
+            for one in want.ravel()
+        ]
         return np.array(wrapped, dtype).reshape(want.shape)
     return want.astype(dtype)
 
@@ -92,7 +104,7 @@ def _bfloat16(wide: Array) -> Array:
 
 
 def steps(array: Array) -> Array:
-    """Where each float stands in the order of all floats of its dtype, zeros of both signs at 0; so that differences are ulp."""
+    """Where each float stands in the order of all floats of its dtype, both zeros at 0: differences are ulp."""
     width = array.dtype.itemsize
     bits = np.ascontiguousarray(array).reshape(array.shape).view(f"i{width}")
     lowest = np.array(-(1 << (8 * width - 1)), bits.dtype)

@@ -34,7 +34,9 @@ def is_complex(code: int) -> bool:
 
 def is_int(code: int) -> bool:
     """Whether elements are integers, whatever their name (int8, qint8, int4 …)."""
-    return dtypes.has_arrays(code) and not (is_float(code) or is_complex(code) or code == dtypes.BOOL or code in dtypes.SMALL_FLOATS)
+    return dtypes.has_arrays(code) and not (
+        is_float(code) or is_complex(code) or code == dtypes.BOOL or code in dtypes.SMALL_FLOATS
+    )
 
 
 def logical(code: int) -> np.dtype[Any]:
@@ -56,7 +58,9 @@ def draw(rng: Generator, code: int, shape: tuple[int, ...], special: bool, low: 
 
 def _part(rng: Generator, code: int, shape: tuple[int, ...], special: bool, low: float | None, high: float | None) -> Array:
     """Real or imaginary parts. Infinite ones and those that overflow are left out: what they give differs between libraries."""
-    wide = draw(rng, dtypes.DOUBLE if code == dtypes.COMPLEX128 else dtypes.FLOAT16, shape, special, low, high).astype(np.float64)
+    wide = draw(rng, dtypes.DOUBLE if code == dtypes.COMPLEX128 else dtypes.FLOAT16, shape, special, low, high).astype(
+        np.float64
+    )
     return np.where(np.abs(wide) < 1e4, wide, 1.0)
 
 
@@ -70,7 +74,22 @@ def special_floats(code: int) -> Array:
     """Infinities, NaN, zeros of both signs, the largest, the smallest normal and subnormal of a float type."""
     dtype = dtypes.numpy_dtype(code)
     info = ml_dtypes.finfo(dtype)
-    listed = [np.inf, -np.inf, np.nan, 0.0, -0.0, info.max, -info.max, info.smallest_normal, info.smallest_subnormal, -info.smallest_subnormal, 1, -1, 0.5, -2]
+    listed = [
+        np.inf,
+        -np.inf,
+        np.nan,
+        0.0,
+        -0.0,
+        info.max,
+        -info.max,
+        info.smallest_normal,
+        info.smallest_subnormal,
+        -info.smallest_subnormal,
+        1,
+        -1,
+        0.5,
+        -2,
+    ]
     return np.array([float(one) for one in listed]).astype(dtype)
 
 
@@ -101,6 +120,10 @@ def store_complex(real: Array, imag: Array, code: int) -> Array:
     return wide
 
 
+class Kept(np.ndarray[Any, Any]):
+    """An array that stays one without dims: NumPy makes plain Python integers of sums of 0-d object arrays."""
+
+
 def exact(array: Array, code: int) -> Array:
     """What oracles see: float64, complex128, bool, or Python integers (small floats stay raw codes)."""
     if code == dtypes.COMPLEX32:
@@ -111,7 +134,8 @@ def exact(array: Array, code: int) -> Array:
         return array.astype(np.complex128)
     if is_float(code):
         return array.astype(np.float64)
-    return array if code == dtypes.BOOL else array.astype(object)
+    wide = array if code == dtypes.BOOL else array.astype(object)
+    return wide if wide.ndim else wide.view(Kept)
 
 
 def pack(array: Array, code: int) -> Array:

@@ -49,3 +49,85 @@ def first(x: Any, axis: int, beats: Any) -> Any:
                 best = index
         result[place] = best
     return result
+
+
+@shapes("ArgMin", "ArgMaxD", "ArgMinD")
+def along_dimension_too(d: Dice) -> None:
+    """As for ArgMaxV2, the dimension as a value input or an attribute."""
+    if "dimension" not in d.prototype.attrs:
+        along_dimension(d)
+        return
+    shape = d.shape(1, empty=False)
+    d.tensor("x", shape, -2, 2)
+    d.attr("dimension", d.axis(len(shape)))
+
+
+@oracle("ArgMaxD")
+def arg_max_d(x: Any, dimension: int) -> Any:
+    return first(x, dimension % x.ndim, _beats)
+
+
+def _below(one: Any, best: Any) -> bool:
+    """Whether an element is smaller; NaN is the smallest."""
+    if best != best:  # noqa: PLR0124
+        return False
+    if isinstance(one, complex):
+        return bool(one != one or (one.real, one.imag) < (best.real, best.imag))  # noqa: PLR0124
+    return bool(one != one or one < best)  # noqa: PLR0124
+
+
+@oracle("ArgMin", "ArgMinD")
+def arg_min(x: Any, dimension: Any) -> Any:
+    return first(x, int(np.asarray(dimension).ravel()[0]) % x.ndim, _below)
+
+
+@shapes("ArgMaxWithValue", "ArgMinWithValue")
+def with_value(d: Dice) -> None:
+    """A tensor with ties and a dimension."""
+    shape = d.shape(1, empty=False)
+    axis = d.axis(len(shape))
+    if len(shape) > 1 and d.wants("empty"):
+        shape = tuple(0 if place == (axis + 1) % len(shape) else size for place, size in enumerate(shape))
+    d.tensor("x", shape, -2, 2)
+    d.attr("dimension", axis)
+    d.attr("keep_dims", True, False)
+    d.output("indice", dtypes.INT32)
+
+
+def place_and_value(x: Any, dimension: int, keep_dims: bool, beats: Any) -> Any:
+    axis = dimension % x.ndim
+    place = np.expand_dims(first(x, axis, beats), axis)
+    value = np.empty(place.shape)
+    for at in np.ndindex(place.shape):
+        value[at] = x[(*at[:axis], place[at], *at[axis + 1 :])]
+    return (place, value) if keep_dims else (place.squeeze(axis), value.squeeze(axis))
+
+
+@oracle("ArgMaxWithValue")
+def arg_max_with_value(x: Any, dimension: int, keep_dims: bool) -> Any:
+    return place_and_value(x, dimension, keep_dims, _beats)
+
+
+@oracle("ArgMinWithValue")
+def arg_min_with_value(x: Any, dimension: int, keep_dims: bool) -> Any:
+    return place_and_value(x, dimension, keep_dims, _below)
+
+
+@shapes("ArgMaxGrad")
+def going_back(d: Dice) -> None:
+    """A tensor, a place along the dimension for each line, and what goes there."""
+    shape = d.shape(1, empty=False)
+    axis = d.axis(len(shape))
+    d.tensor("var", shape)
+    lines = tuple(size for place, size in enumerate(shape) if place != axis % len(shape))
+    d.tensor("indices", d.rng.integers(0, shape[axis], lines))
+    d.tensor("updates", lines)
+    d.attr("dimension", axis)
+
+
+@oracle("ArgMaxGrad")
+def arg_max_grad(var: Any, indices: Any, updates: Any, dimension: int) -> Any:
+    result, axis = var.copy(), dimension % var.ndim
+    for place in np.ndindex(indices.shape):
+        result[(*place[:axis], int(indices[place]), *place[axis:])] = updates[place]
+    return result

@@ -85,3 +85,97 @@ def as_strided(x: Any, size: Any, stride: Any, storage_offset: Any) -> Any:
     for place in np.ndindex(result.shape):
         result[place] = flat[start + sum(int(step) * index for step, index in zip(stride, place, strict=True))]
     return result
+
+
+@oracle("TensorMove")
+def tensor_move(x: Any) -> Any:
+    return x
+
+
+@shapes("Assign")
+def assigning(d: Dice) -> None:
+    """A tensor and what is written into it."""
+    shape = d.shape()
+    d.tensor("ref", shape)
+    d.tensor("value", shape)
+    d.attr("use_locking", True)
+
+
+@oracle("Assign")
+def assign(value: Any) -> Any:
+    return value
+
+
+@shapes("Empty")
+def emptying(d: Dice) -> None:
+    """A shape, a type, and zeros or nothing."""
+    d.value("shape", np.array(d.shape(), np.int32))
+    target = int(d.choose(*d.prototype.outputs[0].dtypes))
+    d.attrs["dtype"] = ("int", target)
+    d.output("y", target)
+    zeros = d.chance()
+    d.attrs["init"], d.values["init"] = ("bool", zeros), zeros
+
+
+@oracle("Empty")
+def empty(shape: Any, init: bool) -> Any:
+    wanted = tuple(int(size) for size in shape)
+    return Any_(wanted, lambda got: not init or not got.any())
+
+
+@shapes("ViewCopy")
+def view_copying(d: Dice) -> None:
+    """Two tensors and a view of each, of one shape, that does not write an element twice."""
+    sizes = [1] if d.wants("one element") else [d.int(1, 3) for _ in range(d.int(1, 3))]
+    if d.wants("long"):
+        sizes = [150]
+    if d.wants("empty"):
+        sizes[0] = 0
+    for prefix in ("dst_", "src_"):
+        strides, step = [0] * len(sizes), d.int(1, 2)
+        for place in d.rng.permutation(len(sizes)).tolist():
+            strides[place] = step
+            step *= max(sizes[place], 1)
+        offset = d.int(0, 2)
+        d.tensor(prefix[:3], (step + offset + d.int(0, 2),))
+        for name, numbers in (("size", sizes), ("stride", strides), ("storage_offset", [offset])):
+            d.value(prefix + name, np.array(numbers, np.int64))
+
+
+@oracle("ViewCopy")
+def view_copy(
+    dst: Any, dst_size: Any, dst_stride: Any, dst_storage_offset: Any, src: Any, src_stride: Any, src_storage_offset: Any
+) -> Any:
+    result = dst.copy()
+    for place in np.ndindex(*(int(one) for one in dst_size)):
+        at, source = (
+            int(start[0]) + sum(int(step) * index for step, index in zip(strides, place, strict=True))
+            for start, strides in ((dst_storage_offset, dst_stride), (src_storage_offset, src_stride))
+        )
+        result[at] = src[source]
+    return result
+
+
+@shapes("Bitcast")
+def reinterpreting(d: Dice) -> None:
+    """A tensor and a type of another width."""
+    targets = [code for code in d.prototype.outputs[0].dtypes if code != dtypes.BOOL]
+    target = d.dtype if d.kind in {"in place", "partial overlap"} else int(d.choose(*targets))
+    have, want = dtypes.BY_CODE[d.dtype].bits, dtypes.BY_CODE[target].bits
+    keep = bool(d.attr("keep_dim", True, False)) and have != want
+    shape = d.shape(1 if want > have or keep else 0, 7)
+    if want > have:
+        shape = (*shape[:-1], want // have)
+    bytes_ = d.tensor("x", shape).tobytes()
+    if keep:
+        out = (*shape[:-1], shape[-1] * have // want)
+    else:
+        out = shape if want == have else (*shape, have // want) if want < have else shape[:-1]
+    d.attrs["type"], d.values["type"] = ("data_type", target), (bytes_, out)
+    d.output("y", target)
+
+
+@oracle("Bitcast")
+def bitcast(type: Any) -> Any:
+    wanted, shape = type
+    return Any_(shape, lambda got: got.tobytes() == wanted)

@@ -76,3 +76,73 @@ def select(condition: Any, x1: Any, x2: Any) -> Any:
         if np.broadcast_to(wide, x1.shape)[place]:
             result[place] = x1[place]
     return result
+
+
+@shapes("SelectV2")
+def selecting_broadcast(d: Dice) -> None:
+    """A condition and two tensors that broadcast."""
+    condition, then, other = d.shapes_that_broadcast(3)
+    d.tensor("condition", condition)
+    d.tensor("then", then)
+    d.tensor("else", other)
+
+
+@oracle("SelectV2")
+def select_v2(condition: Any, then: Any, else_: Any) -> Any:
+    condition, then, other = np.broadcast_arrays(condition, then, else_)
+    result = other.copy()
+    for place in np.ndindex(condition.shape):
+        if condition[place]:
+            result[place] = then[place]
+    return result
+
+
+@shapes("IsClose")
+def nearly(d: Dice) -> None:
+    """Two tensors that broadcast, with attributes."""
+    comparing(d)
+    d.attr("rtol", 0.5, 0.0)
+    d.attr("atol", 0.25, 1.0)
+    d.attr("equal_nan", True, False)
+
+
+@oracle("IsClose")
+def is_close(x1: Any, x2: Any, rtol: float, atol: float, equal_nan: bool) -> Any:
+    def one(a: Any, b: Any) -> bool:
+        a, b = (int(a), int(b)) if isinstance(a, bool) else (a, b)
+        if a == b:
+            return True
+        if a != a or b != b:  # noqa: PLR0124 - NaN
+            return equal_nan and a != a and b != b  # noqa: PLR0124
+        return bool(np.isfinite(complex(b)) and np.isfinite(complex(a)) and abs(a - b) <= atol + rtol * abs(b))
+
+    return each(one, x1, x2)
+
+
+@shapes("ApproximateEqual")
+def approximately(d: Dice) -> None:
+    """Two tensors that broadcast, with a tolerance."""
+    comparing(d)
+    d.attr("tolerance", 0.5, 2.0)
+
+
+@oracle("ApproximateEqual")
+def approximate_equal(x1: Any, x2: Any, tolerance: float) -> Any:
+    return each(lambda a, b: abs(a - b) < tolerance, x1, x2)
+
+
+@shapes("TensorEqual")
+def whole_tensors(d: Dice) -> None:
+    """Two tensors, often equal, now and then of different shapes."""
+    shape = d.shape()
+    first = d.tensor("input_x", shape, -2, 2)
+    if d.chance():
+        d.tensor("input_y", first)
+    else:
+        d.tensor("input_y", d.choose(shape, (2, *shape)) if len(shape) < 8 else shape, -2, 2)
+
+
+@oracle("TensorEqual")
+def tensor_equal(input_x: Any, input_y: Any) -> Any:
+    same = input_x.shape == input_y.shape
+    return np.array(same and all(a == b for a, b in zip(input_x.ravel().tolist(), input_y.ravel().tolist(), strict=True)))

@@ -15,7 +15,7 @@ from random_calls.oracle import finite, oracle, shapes, summed
 
 
 def correlate(x: Any, weight: Any, strides: Sequence[int], dilations: Sequence[int], pads: Sequence[int], groups: int) -> Any:
-    """Cross-correlation of x (N, C, spatial…) with weight (O, C/groups, spatial…); pads are a (before, after) for each spatial axis."""
+    """Cross-correlation of x (N, C, …) with weight (O, C/groups, …); pads are before and after for each spatial axis."""
     rank = x.ndim - 2
     wide = np.zeros((*x.shape[:2], *(size + pads[2 * i] + pads[2 * i + 1] for i, size in enumerate(x.shape[2:]))), x.dtype)
     wide[(..., *(slice(pads[2 * i], pads[2 * i] + size) for i, size in enumerate(x.shape[2:])))] = x
@@ -23,7 +23,9 @@ def correlate(x: Any, weight: Any, strides: Sequence[int], dilations: Sequence[i
     result = np.zeros((x.shape[0], weight.shape[0], *sizes), x.dtype)
     each_in, each_out = weight.shape[1], weight.shape[0] // groups
     for group, place in itertools.product(range(groups), itertools.product(*(range(size) for size in weight.shape[2:]))):
-        window = tuple(slice(at * d, at * d + (n - 1) * s + 1, s) for at, d, n, s in zip(place, dilations, sizes, strides, strict=True))
+        window = tuple(
+            slice(at * d, at * d + (n - 1) * s + 1, s) for at, d, n, s in zip(place, dilations, sizes, strides, strict=True)
+        )
         part = wide[(slice(None), slice(group * each_in, (group + 1) * each_in), *window)]
         taps = weight[(slice(group * each_out, (group + 1) * each_out), slice(None), *place)]
         for out, source in itertools.product(range(each_out), range(each_in)):
@@ -36,7 +38,14 @@ def ordered(array: Any, source: str, target: str) -> Any:
     return np.transpose(array, [source.index(letter) for letter in target])
 
 
-LETTERS = {formats.NCHW: "NCHW", formats.NHWC: "NHWC", formats.HWCN: "HWCN", formats.NCDHW: "NCDHW", formats.NDHWC: "NDHWC", formats.DHWCN: "DHWCN"}
+LETTERS = {
+    formats.NCHW: "NCHW",
+    formats.NHWC: "NHWC",
+    formats.HWCN: "HWCN",
+    formats.NCDHW: "NCDHW",
+    formats.NDHWC: "NDHWC",
+    formats.DHWCN: "DHWCN",
+}
 
 
 @shapes("Conv2D")
@@ -61,7 +70,10 @@ def convolution(d: Dice, order: str, data_formats: tuple[int, ...], filter_forma
     dilation = [1 if one else d.int(1, 2) for _ in range(rank)]
     stride = [1 if one else d.int(1, 3) for _ in range(rank)]
     pads = [0 if one else d.int(0, 2) for _ in range(2 * rank)]
-    sizes = [max((k - 1) * g + 1 - sum(pads[2 * i : 2 * i + 2]), 1) + (0 if one else d.int(0, 3)) for i, (k, g) in enumerate(zip(kernel, dilation, strict=True))]
+    sizes = [
+        max((k - 1) * g + 1 - sum(pads[2 * i : 2 * i + 2]), 1) + (0 if one else d.int(0, 3))
+        for i, (k, g) in enumerate(zip(kernel, dilation, strict=True))
+    ]
     if d.wants("long"):
         sizes[-1] = d.int(30, 60)
     data, weights = d.choose(*data_formats), d.choose(*filter_formats)
@@ -92,7 +104,7 @@ def convolution(d: Dice, order: str, data_formats: tuple[int, ...], filter_forma
 
 
 @oracle("Conv2D", "Conv3D")
-def convolve(x: Any, filter: Any, bias: Any, strides: Any, dilations: Any, pads: Any, groups: int, dice: Dice) -> Any:  # noqa: A002 - the prototype's name
+def convolve(x: Any, filter: Any, bias: Any, strides: Any, dilations: Any, pads: Any, groups: int, dice: Dice) -> Any:
     data, weights = (LETTERS[dice.inputs[name][0].spec.format] for name in ("x", "filter"))
     order = "NCHW" if len(data) == 4 else "NCDHW"
     first, second = ordered(x, data, order), ordered(filter, weights, order)
@@ -101,5 +113,7 @@ def convolve(x: Any, filter: Any, bias: Any, strides: Any, dilations: Any, pads:
     total = total if bias is None else total + bias.reshape(shape)
     if x.dtype == object:
         return ordered(total, order, data)
-    size = correlate(finite(first), finite(second), strides, dilations, pads, groups) + (0 if bias is None else finite(bias).reshape(shape))
+    size = correlate(finite(first), finite(second), strides, dilations, pads, groups) + (
+        0 if bias is None else finite(bias).reshape(shape)
+    )
     return summed(ordered(total, order, data), ordered(size, order, data), 2 * int(np.prod(second.shape[1:])) + 4)

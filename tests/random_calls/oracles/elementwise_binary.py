@@ -11,7 +11,7 @@ import numpy as np
 from hostacl.tensors import dtypes
 from random_calls import values
 from random_calls.dice import Dice
-from random_calls.oracle import Within, oracle, shapes
+from random_calls.oracle import Within, finite, oracle, shapes, summed
 
 FLOATS = (dtypes.FLOAT, dtypes.FLOAT16, dtypes.BF16)
 
@@ -22,7 +22,8 @@ def promoting(d: Dice) -> None:
     first, second = d.shapes_that_broadcast(2)
     codes = [d.dtype, d.dtype]
     if d.wants("mixed dtypes", d.dtype in FLOATS):
-        codes[1] = dtypes.FLOAT if d.dtype != dtypes.FLOAT else int(d.choose(*(one for one in FLOATS[1:] if one in d.prototype.inputs[0].allowed)))
+        halves = [one for one in FLOATS[1:] if one in d.prototype.inputs[0].allowed]
+        codes[1] = dtypes.FLOAT if d.dtype != dtypes.FLOAT else int(d.choose(*halves))
         d.output("y", dtypes.FLOAT)
         codes = codes if d.chance() else codes[::-1]
     d.tensor("x1", first, dtype=codes[0])
@@ -67,9 +68,14 @@ def div(x1: Any, x2: Any) -> Any:
     return whole(lambda a, b: a // b if b else 0, x1, x2) if is_whole(x1) else x1 / x2
 
 
+def toward_zero(a: int, b: int) -> int:
+    """The quotient of two integers cut off; x/0 is 0."""
+    return (abs(a) // abs(b)) * (1 if (a < 0) == (b < 0) else -1) if b else 0
+
+
 @oracle("RealDiv")
 def real_div(x1: Any, x2: Any) -> Any:
-    return whole(lambda a, b: (abs(a) // abs(b)) * (1 if (a < 0) == (b < 0) else -1) if b else 0, x1, x2) if is_whole(x1) else x1 / x2
+    return whole(toward_zero, x1, x2) if is_whole(x1) else x1 / x2
 
 
 @oracle("Maximum")
@@ -100,7 +106,7 @@ def power(x1: Any, x2: Any, dice: Dice) -> Any:
         return whole(_integer_power, x1, x2)
     if not np.iscomplexobj(x1):
         return np.exp2(x2 * np.log2(x1.astype(np.longdouble))).astype(np.float64) if np.all(x1 > 0) else np.power(x1, x2)
-    result, exponent = np.power(x1, x2), x2 * np.log(np.abs(x1) + 1e-300)  # which is held in single precision, and the angle too
+    result, exponent = np.power(x1, x2), x2 * np.log(np.abs(x1) + 1e-300)  # held in single precision
     wide = np.nan_to_num(np.abs(result) * (np.abs(exponent) + 4 * np.abs(x2) + 1), posinf=0, nan=0)
     return Within(result, wide * 2.0 ** (-50 if dice.dtype == dtypes.COMPLEX128 else -21))
 
@@ -158,10 +164,29 @@ def floor_mod(x1: Any, x2: Any) -> Any:
     return np.where((rest != 0) & (np.signbit(rest) != np.signbit(x2)), rest + x2, rest)
 
 
+@oracle("Mod")
+def mod(x1: Any, x2: Any) -> Any:
+    if is_whole(x1):
+        return whole(lambda a, b: (abs(a) % abs(b)) * (-1 if a < 0 else 1) if b else a, x1, x2)
+    return by_math(math.fmod, x1, x2)
+
+
+def by_math(function: Any, x1: Any, x2: Any) -> Any:
+    """Python's function of two floats; what it refuses is NaN."""
+
+    def one(a: float, b: float) -> float:
+        try:
+            return float(function(a, b))
+        except ValueError:
+            return math.nan
+
+    return np.asarray(np.frompyfunc(one, 2, 1)(x1, x2)).astype(np.float64)
+
+
 @oracle("DivNoNan")
 def div_no_nan(x1: Any, x2: Any) -> Any:
     if is_whole(x1):
-        return whole(lambda a, b: (abs(a) // abs(b)) * (1 if (a < 0) == (b < 0) else -1) if b else 0, x1, x2)
+        return whole(toward_zero, x1, x2)
     return np.where(x2 == 0, 0, x1 / x2)
 
 
@@ -177,8 +202,10 @@ def clipping(d: Dice) -> None:
 
 @oracle("ClipByValue")
 def clip_by_value(x: Any, clip_value_min: Any, clip_value_max: Any) -> Any:
-    above = np.where(np.isnan(x) | (x > clip_value_min), x, clip_value_min) if not is_whole(x) else whole(max, x, clip_value_min)
-    return np.where(np.isnan(above) | (above < clip_value_max), above, clip_value_max) if not is_whole(x) else whole(min, above, clip_value_max)
+    if is_whole(x):
+        return whole(min, whole(max, x, clip_value_min), clip_value_max)
+    above = np.where(np.isnan(x) | (x > clip_value_min), x, clip_value_min)
+    return np.where(np.isnan(above) | (above < clip_value_max), above, clip_value_max)
 
 
 @shapes("AddMatMatElements")
@@ -220,3 +247,222 @@ def add_row_ranges(x: Any, src: Any, indices: Any) -> Any:
             total[row] += src[source]
             size[row] += np.abs(src[source])
     return Within(total, size * (len(src) + 1) * 2.0**-24)
+
+
+@oracle("Xlogy")
+def xlogy(x1: Any, x2: Any) -> Any:
+    logarithm = np.log(np.abs(x2)) + 1j * np.angle(x2) if np.iscomplexobj(x2) else np.log2(x2) * np.log(2)
+    return np.where(x1 == 0, 0, x1 * logarithm)
+
+
+@oracle("Xdivy")
+def xdivy(x1: Any, x2: Any) -> Any:
+    return np.where(x1 == 0, 0, x1 / x2)
+
+
+@oracle("Atan2")
+def atan2(x1: Any, x2: Any) -> Any:
+    return np.asarray(np.frompyfunc(math.atan2, 2, 1)(x1, x2)).astype(np.float64)
+
+
+def sums(*terms: Any) -> Any:
+    """A sum of floats that are added in single precision; of integers exactly."""
+    total: Any = sum(terms[1:], terms[0])
+    if isinstance(total, int) or total.dtype == object:
+        return np.array(total, object)
+    return Within(total, sum(finite(term) for term in terms) * 2.0**-22)
+
+
+def held(term: Any, dice: Dice) -> Any:
+    """A part of the result as single precision holds it, where it is computed in that: infinite beyond the largest number."""
+    if dice.dtype in (dtypes.DOUBLE, dtypes.COMPLEX64, dtypes.COMPLEX128) or isinstance(term, int) or term.dtype == object:
+        return term
+    return np.where(np.abs(term) > float(np.finfo(np.float32).max), np.copysign(np.inf, term), term)
+
+
+@shapes("AxpyV2", "Addcmul", "Addcdiv")
+def with_one_element(d: Dice) -> None:
+    """Tensors that broadcast, and a factor of one element."""
+    *tensors, factor = (decl.name for decl in d.generation.inputs)
+    code = d.dtype if d.dtype in d.generation.inputs[0].allowed else dtypes.FLOAT
+    for name, shape in zip(tensors, d.shapes_that_broadcast(len(tensors)), strict=True):
+        d.tensor(name, shape, dtype=code)
+    d.output("y", code)
+    d.tensor(factor, d.choose((), (1,)), -3, 3, dtype=d.dtype)
+
+
+@oracle("AxpyV2")
+def axpy_v2(x1: Any, x2: Any, alpha: Any, dice: Dice) -> Any:
+    return sums(x1, held(alpha.item() * x2, dice))
+
+
+@oracle("Addcmul")
+def addcmul(input_data: Any, x1: Any, x2: Any, value: Any, dice: Dice) -> Any:
+    return sums(input_data, held(held(value.item() * x1, dice) * x2, dice))
+
+
+@oracle("Addcdiv")
+def addcdiv(input_data: Any, x1: Any, x2: Any, value: Any, dice: Dice) -> Any:
+    return sums(input_data, held(real_div(held(value.item() * x1, dice), x2), dice))
+
+
+@shapes("Axpy")
+def axpy_attribute(d: Dice) -> None:
+    """Two tensors that broadcast and a float attribute."""
+    first, second = d.shapes_that_broadcast(2)
+    d.tensor("x1", first, -50, 50)
+    d.tensor("x2", second, -50, 50)
+    d.attr("alpha", 2.0, -0.5, 1.5)
+
+
+@oracle("Axpy")
+def axpy(x1: Any, x2: Any, alpha: float, dice: Dice) -> Any:
+    if is_whole(x1):
+        return whole(lambda a, b: min(max(int(a + alpha * b), -(2**31)), 2**31 - 1), x1, x2)
+    return sums(x1, held(alpha * x2, dice))
+
+
+@oracle("Lerp")
+def lerp(start: Any, end: Any, weight: Any) -> Any:
+    step = weight * (end - start)
+    return Within(start + step, (finite(start) + finite(weight) * (finite(end) + finite(start))) * 2.0**-21)
+
+
+@shapes("LogAddExp")
+def adding_exponentials(d: Dice) -> None:
+    """Two tensors that broadcast, a base, a scale and a shift."""
+    first, second = d.shapes_that_broadcast(2)
+    d.tensor("x1", first)
+    d.tensor("x2", second)
+    d.attr("base", 2.0, 10.0)
+    d.attr("scale", 0.5)
+    d.attr("shift", 1.0)
+
+
+@oracle("LogAddExp")
+def log_add_exp(x1: Any, x2: Any, base: float, scale: float, shift: float) -> Any:
+    first, second = scale * x1 + shift, scale * x2 + shift
+    factor = 1.0 if base == -1 else math.log(base)
+    top = np.maximum(first, second)
+    rest = np.where(np.isinf(top), 0, np.log(np.exp((first - top) * factor) + np.exp((second - top) * factor)))
+    return Within(top + rest / factor, 2.0**-50)
+
+
+@shapes("ClipByValueV2")
+def clipping_v2(d: Dice) -> None:
+    """As for ClipByValue."""
+    clipping(d)
+
+
+@oracle("ClipByValueV2")
+def clip_by_value_v2(x: Any, clip_value_min: Any, clip_value_max: Any) -> Any:
+    return clip_by_value(x, clip_value_min, clip_value_max)
+
+
+@shapes("AddN", "AccumulateNV2")
+def adding_many(d: Dice) -> None:
+    """Tensors of one shape."""
+    shape, count = d.shape(), d.count()
+    for _ in range(count):
+        d.tensor("x", shape)
+    d.attrs["N"] = ("int", count)
+
+
+@oracle("AddN", "AccumulateNV2")
+def add_n(x: Any, dice: Dice) -> Any:
+    total = sums(*x[::-1])
+    if not isinstance(total, Within):
+        return total
+    return Within(total.value, total.slack * len(x) * (2.0**-29 if dice.dtype in (dtypes.DOUBLE, dtypes.COMPLEX128) else 1))
+
+
+@shapes("BiasAdd")
+def biasing(d: Dice) -> None:
+    """A tensor and a bias for its channels."""
+    shape = d.shape(2)
+    layout = d.attr("data_format", "NCHW", "NCDHW")
+    d.tensor("x", shape)
+    d.tensor("bias", (shape[-1 if layout in ("NHWC", "NDHWC") else 1],))
+
+
+@oracle("BiasAdd")
+def bias_add(x: Any, bias: Any, data_format: str) -> Any:
+    place = x.ndim - 1 if data_format == "NHWC" else 1
+    return np.stack([np.take(x, index, place) + one for index, one in enumerate(bias)], place) if bias.size else x
+
+
+@shapes("BiasAddGrad")
+def bias_gradient(d: Dice) -> None:
+    """A tensor."""
+    d.tensor("x", d.shape(2))
+    d.attr("data_format", "NCHW")
+
+
+@oracle("BiasAddGrad")
+def bias_add_grad(x: Any, data_format: str, dice: Dice) -> Any:
+    lines = np.moveaxis(x, -1 if data_format == "NHWC" else 1, 0)
+    count = int(np.prod(lines.shape[1:]))
+    rows = lines.reshape(lines.shape[0], count)
+    total = np.array([sum(row.tolist()) for row in rows], x.dtype)
+    if total.dtype == object:
+        return total
+    return summed(total, finite(rows).sum(1), count, 53 if dice.dtype in (dtypes.DOUBLE, dtypes.COMPLEX128) else 24)
+
+
+@shapes("StrideAdd")
+def striding_channels(d: Dice) -> None:
+    """Two tensors in blocks, and which blocks."""
+    batch, height, width, length = d.int(1, 2), d.int(1, 3), d.int(1, 3), d.int(1, 3)
+    if d.wants("one element"):
+        batch = height = width = length = 1
+    if d.wants("long"):
+        width = 150
+    if d.wants("empty"):
+        height = 0
+    for name in ("x1", "x2"):
+        offset = d.int(0, 2)
+        d.tensor(name, (batch, offset + length + d.int(0, 2), height, width, 1 if d.kind == "one element" else 16))
+        d.attr(f"{name}_c1_offset", offset)
+    d.attr("c1_len", length)
+
+
+@oracle("StrideAdd")
+def stride_add(x1: Any, x2: Any, x1_c1_offset: int, x2_c1_offset: int, c1_len: int) -> Any:
+    return np.stack([x1[:, x1_c1_offset + place] + x2[:, x2_c1_offset + place] for place in range(c1_len)], 1)
+
+
+@shapes("MaximumGrad", "MinimumGrad")
+def routing(d: Dice) -> None:
+    """Two tensors with ties and the gradient of their common shape."""
+    first, second = d.shapes_that_broadcast(2)
+    d.tensor("grads", np.broadcast_shapes(first, second))
+    d.tensor("x1", first, -2, 2)
+    d.tensor("x2", second, -2, 2)
+    d.attr("grad_x", False, True)
+    d.attr("grad_y", False, True)
+
+
+def routed(grads: Any, x1: Any, x2: Any, flags: tuple[bool, bool], wins: Any) -> Any:
+    """Each gradient added where its element came from."""
+    sides = [np.broadcast_to(np.arange(x.size).reshape(x.shape), grads.shape) for x in (x1, x2)]
+    totals = [[grads.dtype.type(0) if grads.dtype != object else 0] * x.size for x in (x1, x2)]
+    sizes = [[0.0] * x.size for x in (x1, x2)]
+    for place in np.ndindex(grads.shape):
+        side = 0 if wins(x1.ravel()[sides[0][place]], x2.ravel()[sides[1][place]]) else 1
+        totals[side][sides[side][place]] += grads[place]
+        sizes[side][sides[side][place]] += float(finite(float(grads[place])))
+    results = []
+    for x, total, size, flag in zip((x1, x2), totals, sizes, flags, strict=True):
+        array = np.array(total if flag else [0] * x.size, grads.dtype).reshape(x.shape)
+        results.append(array if grads.dtype == object else Within(array, np.array(size).reshape(x.shape) * 2.0**-22))
+    return tuple(results)
+
+
+@oracle("MaximumGrad")
+def maximum_grad(grads: Any, x1: Any, x2: Any, grad_x: bool, grad_y: bool) -> Any:
+    return routed(grads, x1, x2, (grad_x, grad_y), lambda a, b: a >= b)
+
+
+@oracle("MinimumGrad")
+def minimum_grad(grads: Any, x1: Any, x2: Any, grad_x: bool, grad_y: bool) -> Any:
+    return routed(grads, x1, x2, (grad_x, grad_y), lambda a, b: a <= b)

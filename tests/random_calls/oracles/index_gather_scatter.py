@@ -42,7 +42,7 @@ def gather_v2(x: Any, indices: Any, axis: Any, batch_dims: int) -> Any:
 
 @shapes("ScatterElements")
 def scattering(d: Dice) -> None:
-    """Data, indices of no larger a shape, and updates of the indices' shape; no index twice when it matters which write wins."""
+    """Data, indices of no larger a shape, updates of theirs; no index twice when it matters which write wins."""
     shape = d.shape(1, empty=False)
     axis = d.attr("axis", d.axis(len(shape)))
     place = axis % len(shape)
@@ -53,7 +53,11 @@ def scattering(d: Dice) -> None:
     indices = np.empty(small, np.int64)
     lines = np.moveaxis(indices, place, -1)
     for line in np.ndindex(lines.shape[:-1]):
-        lines[line] = d.rng.permutation(shape[place])[: small[place]] if reduction == "none" else d.rng.integers(0, shape[place], small[place])
+        lines[line] = (
+            d.rng.permutation(shape[place])[: small[place]]
+            if reduction == "none"
+            else d.rng.integers(0, shape[place], small[place])
+        )
     indices = np.where(d.rng.random(small) < 0.2, indices - shape[place], indices)
     d.tensor("data", shape)
     d.tensor("indices", indices)
@@ -76,4 +80,6 @@ def scatter_elements(data: Any, indices: Any, updates: Any, axis: int, reduction
             size[target] = abs(result[target])
     if reduction in (None, "none") or data.dtype in (object, bool):
         return result
-    return summed(result, np.nan_to_num(size, posinf=0), 8 + indices.size, 53 if dice.dtype in (dtypes.DOUBLE, dtypes.COMPLEX128) else 24)
+    return summed(
+        result, np.nan_to_num(size, posinf=0), 8 + indices.size, 53 if dice.dtype in (dtypes.DOUBLE, dtypes.COMPLEX128) else 24
+    )

@@ -17,3 +17,8 @@ def logical_and(x1: Any, x2: Any) -> Any:
 @oracle("LogicalOr")
 def logical_or(x1: Any, x2: Any) -> Any:
     return np.asarray(x1.astype(int) + x2.astype(int)) > 0
+
+
+@oracle("LogicalNot")
+def logical_not(x: Any) -> Any:
+    return np.asarray(1 - x.astype(int)) == 1

@@ -52,7 +52,10 @@ def transpose(x: Any, perm: Any) -> Any:
 def window(d: Dice, shape: tuple[int, ...]) -> tuple[list[int], list[int]]:
     """Offsets and sizes within a shape; -1 for "to the end" now and then."""
     offsets = [d.int(0, max(size - 1, 0)) for size in shape]
-    sizes = [d.int(0 if d.chance(0.1) else 1, size - start) if size > start else 0 for size, start in zip(shape, offsets, strict=True)]
+    sizes = [
+        d.int(0 if d.chance(0.1) else 1, size - start) if size > start else 0
+        for size, start in zip(shape, offsets, strict=True)
+    ]
     if d.kind in {"in place", "partial overlap"}:
         return [0] * len(shape), list(shape)
     sizes = [-1 if d.chance(0.2) else size for size in sizes]
@@ -80,7 +83,9 @@ def slicing_d(d: Dice) -> None:
 
 @oracle("Slice", "SliceD")
 def slice_(x: Any, offsets: Any, size: Any) -> Any:
-    sizes = [total - int(start) if wanted == -1 else int(wanted) for total, start, wanted in zip(x.shape, offsets, size, strict=True)]
+    sizes = [
+        total - int(start) if wanted == -1 else int(wanted) for total, start, wanted in zip(x.shape, offsets, size, strict=True)
+    ]
     return moved(sizes, x, lambda place: tuple(int(start) + index for start, index in zip(offsets, place, strict=True)))
 
 
@@ -102,7 +107,7 @@ def concatenating_d(d: Dice) -> None:
     for shape in listed:
         d.tensor("x", shape)
     d.attr("concat_dim", axis)
-    if d.kind not in {"attributes absent"} and d.chance(0.8) or d.kind == "attributes varied":
+    if (d.kind not in {"attributes absent"} and d.chance(0.8)) or d.kind == "attributes varied":
         d.attr("N", len(listed))
         if "N" in d.attrs or len(listed) != 1:
             d.attrs["N"] = ("int", len(listed))
@@ -159,7 +164,9 @@ def reversing(d: Dice) -> None:
 @oracle("ReverseV2")
 def reverse_v2(x: Any, axis: Any) -> Any:
     along = {int(one) % max(x.ndim, 1) for one in axis}
-    return moved(x.shape, x, lambda place: tuple(x.shape[at] - 1 - index if at in along else index for at, index in enumerate(place)))
+    return moved(
+        x.shape, x, lambda place: tuple(x.shape[at] - 1 - index if at in along else index for at, index in enumerate(place))
+    )
 
 
 @shapes("Pack")

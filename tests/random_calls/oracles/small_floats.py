@@ -27,7 +27,7 @@ def table(code: int) -> Any:
 
 def _hifloat8(bits: str) -> float:
     sign, rest = (-1.0 if bits[0] == "1" else 1.0), bits[1:]
-    if bits == "00000000" or bits == "10000000":
+    if bits in {"00000000", "10000000"}:
         return 0.0 if sign > 0 else float("nan")
     if rest == "1101111":
         return sign * float("inf")
@@ -59,7 +59,7 @@ def same(raw: Any, wanted: Any, code: int) -> bool:
 
 
 def _nearest(wanted: Any, values: Any, away: bool) -> Any:
-    """The nearest finite value; at a tie the one of the even code, or the larger one. A type without NaN and infinity gives 0 and its largest."""
+    """The nearest value; at a tie the one of the even code, or the larger. Without NaN and infinity: 0 and the largest."""
     finite, result = np.flatnonzero(np.isfinite(values)), np.empty(wanted.shape)
     largest, endless = values[finite].max(), bool(np.isinf(values).any())
     step = largest - np.sort(values[finite])[-2]
@@ -72,5 +72,9 @@ def _nearest(wanted: Any, values: Any, away: bool) -> Any:
         else:
             distance = np.abs(values[finite] - one)
             closest = finite[distance == distance.min()]
-            result[place] = max(values[closest], key=abs) if away else values[next((index for index in closest if index % 2 == 0), closest[0])]
+            result[place] = (
+                max(values[closest], key=abs)
+                if away
+                else values[next((index for index in closest if index % 2 == 0), closest[0])]
+            )
     return result
