@@ -6,12 +6,11 @@
 #include "module/crossing.hpp"
 #include "module/machine_table.hpp"
 
+#include <frameobject.h> // PyFrame_GetBack of Python 3.10
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <string>
-
-extern "C" int _Py_IsFinalizing(void) __attribute__((weak)); // 3.10 to 3.12
-extern "C" int Py_IsFinalizing(void) __attribute__((weak));  // 3.13 and later
 
 namespace hostacl {
 namespace {
@@ -57,20 +56,31 @@ void* release_lock() {
     return given_up;
 }
 
+// Once the interpreter ends, Python ends every other thread that asks for its lock, by unwinding it. The frames of C functions
+// cannot be unwound: such a thread stops here instead, as newer Pythons have it, and dies with the process.
+void restore(PyThreadState* state) {
+    try {
+        PyEval_RestoreThread(state);
+    } catch (...) {
+        for (;;) ::pause();
+    }
+}
+
 void retake_lock(void* state) {
     if (!state) return;
-    while (interpreter_is_ending()) ::pause(); // taking the lock now would end the thread inside C++ frames
-    PyEval_RestoreThread(static_cast<PyThreadState*>(state));
+    restore(static_cast<PyThreadState*>(state));
     given_up = nullptr;
 }
 
+bool is_main_thread() { return ::syscall(SYS_gettid) == ::getpid(); } // the one that runs Python's signal handlers
+
 // Runs Python's signal handlers in a wait that was begun from Python; what they raise is raised by the waiting call.
 bool interrupted() {
-    if (waits == 0 || interpreter_is_ending()) return false;
+    if (waits == 0 || !is_main_thread()) return false;
     if (PyGILState_Check()) return PyErr_CheckSignals() < 0;
     PyThreadState* state = given_up;
     if (!state) return false;
-    PyEval_RestoreThread(state);
+    restore(state);
     bool raised = PyErr_CheckSignals() < 0;
     given_up = PyEval_SaveThread();
     return raised;
@@ -109,11 +119,6 @@ bool clear_at_exit(PyObject* module) {
 }
 
 } // namespace
-
-bool interpreter_is_ending() {
-    if (&Py_IsFinalizing) return Py_IsFinalizing() != 0;
-    return &_Py_IsFinalizing && _Py_IsFinalizing() != 0;
-}
 
 Waiting::Waiting(bool wanted) : state_(wanted ? release_lock() : nullptr) {}
 Waiting::~Waiting() { retake_lock(state_); }

@@ -8,8 +8,6 @@ namespace hostacl {
 // Sets site, release_lock, retake_lock and interrupted, and sees that all hooks are cleared before the interpreter ends.
 bool install_hooks(PyObject* module);
 
-bool interpreter_is_ending();
-
 // Lets other Python threads run while it lives (when `wanted`).
 class Waiting {
   public:

@@ -13,7 +13,8 @@ INVALID = 100000
 
 SETTERS = [
     ("set_attr_bool", 1), ("set_attr_int", -(2**63)), ("set_attr_float", 0.5), ("set_attr_string", "NCHW"),
-    ("set_attr_list_bool", [0, 255]), ("set_attr_list_int", [1, -1]), ("set_attr_list_float", [0.5, 1]), ("set_attr_list_string", ["a", ""]),
+    ("set_attr_list_bool", [0, 255]), ("set_attr_list_int", [1, -1]), ("set_attr_list_float", [0.5, 1]),
+    ("set_attr_list_string", ["a", ""]),
     ("set_attr_list_list_int", [[1], [], [2, 3]]), ("set_attr_list_int", []),
 ]
 TYPE_SETTERS = [("set_attr_data_type", 1), ("set_attr_list_data_type", [0, 1])]
