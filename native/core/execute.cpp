@@ -259,6 +259,12 @@ class OperatorTask : public Task {
     Failure run() override { return run_request(*request_); }
     bool enters_python() const override { return true; }
     std::string describe() const override { return "operator " + std::string(request_->op); }
+    bool touches(const Block& block) const override {
+        for (const auto* list : {&request_->inputs, &request_->outputs})
+            for (const Argument& argument : *list)
+                if (argument.block.get() == &block) return true;
+        return false;
+    }
     const Request& request() const { return *request_; }
 
   private:

@@ -3,6 +3,7 @@
 #include "core/message.hpp"
 
 #include <pthread.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
@@ -159,11 +160,21 @@ Failure failure_of(PyObject* error, Code otherwise) {
     }
     if (PyErr_GivenExceptionMatches(error, PyExc_KeyboardInterrupt)) {
         PyErr_SetInterrupt(); // raised again in the main thread, where Python can see it
-        return {otherwise, "HA115 interrupted (Ctrl-C)"};
+        return {otherwise, "HA311 interrupted (Ctrl-C)"};
     }
     if (PyErr_GivenExceptionMatches(error, PyExc_MemoryError)) return {200000, "HA113 out of host memory: " + text_of(error)};
     std::string type = Py_TYPE(error)->tp_name;
     return {otherwise, "HA526 " + type + ": " + text_of(error) + " (an error inside an operator, not of the call)"};
+}
+
+// Once the interpreter ends, Python unwinds a thread that asks for its lock, and a C function's frame cannot be unwound: the
+// thread stops here instead and dies with the process.
+PyGILState_STATE take_lock() {
+    try {
+        return PyGILState_Ensure();
+    } catch (...) {
+        for (;;) ::pause();
+    }
 }
 
 } // namespace
@@ -180,7 +191,7 @@ Crossing::Crossing() {
         return;
     }
     bool first = PyGILState_GetThisThreadState() == nullptr;
-    state_ = PyGILState_Ensure();
+    state_ = take_lock();
     entered_ = took_lock_ = true;
     if (first) keep_state();
     free_ended();

@@ -64,7 +64,6 @@ def prepare(
     ``saturate`` is the device's overflow mode. None after plain compiling. AclError: 100024 no model fits, 500002 none can
     be built, 148050 a handle of a dynamic model.
     """
-    custom.load_all()
     model = library.models.find(op_type, inputs, outputs, attrs)
     if model is None and (via in COMPILING or settings().auto_compile):
         model = build(op_type, inputs, outputs, attrs)
@@ -91,6 +90,7 @@ def build(op_type: str, inputs: Tensors, outputs: Tensors, attrs: Attrs) -> Mode
 
 def bind(op_type: str, inputs: Tensors, outputs: Tensors, attrs: Attrs) -> Call:
     """A call bound to its operator; AclError 500002 with the operator's reason when it cannot be."""
+    custom.load_all()
     operator = registry.find(op_type)
     if operator is None:
         raise AclError(BUILD_FAILED, *unknown(op_type))
