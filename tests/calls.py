@@ -85,10 +85,8 @@ def attributes(values: Mapping[str, Any]) -> int:
     """An attribute object; a list's kind is that of its first item."""
     attr = acl.op.create_attr()
     for name, value in values.items():
-        if isinstance(value, list):
-            setter = _SETTERS[type(value[0])].replace("attr_", "attr_list_")
-        else:
-            setter = _SETTERS[type(value)]
+        listed = isinstance(value, list)
+        setter = _SETTERS[type(value[0] if listed else value)].replace("attr_", "attr_list_" if listed else "attr_")
         assert getattr(acl.op, setter)(attr, name, value) == 0
     return int(attr)
 

@@ -7,7 +7,17 @@ import pytest
 
 import acl
 from tests.calls import (
-    Tensor, absent, arguments, attributes, build_and_execute, compile_op, const, device, execute, host, message,
+    Tensor,
+    absent,
+    arguments,
+    attributes,
+    build_and_execute,
+    compile_op,
+    const,
+    device,
+    execute,
+    host,
+    message,
 )  # fmt: skip
 
 INVALID, NO_MATCH, BUILD_FAILED, TOO_SMALL, NO_DYNAMIC = 100000, 100024, 500002, 145000, 148050

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
-import textwrap
 from pathlib import Path
 
 import numpy as np
@@ -89,6 +89,14 @@ def test_mistakes_of_the_author_are_named() -> None:
         hostacl.op("Wrong", inputs={"x": "float16"}, outputs={"y": "float16"}, attrs={"beta": object()})(lambda x: x)
 
 
+ADD_100 = """
+import hostacl
+
+@hostacl.op("FromFile", inputs={"x": "float32"}, outputs={"y": "float32"})
+def from_file(x):
+    return x + 100
+"""
+
 PROGRAM = """
 import numpy as np
 import acl
@@ -101,20 +109,13 @@ print(ret, x.tolist(), acl.get_recent_err_msg())
 
 
 def run_with(ops_file: Path) -> str:
-    import os
-
     env = {**os.environ, "HOSTACL_OPS": str(ops_file)}
     return subprocess.run([sys.executable, "-c", PROGRAM], env=env, check=True, capture_output=True, text=True).stdout
 
 
 def test_a_file_named_by_hostacl_ops(tmp_path: Path) -> None:
     ops = tmp_path / "my_ops.py"
-    ops.write_text(textwrap.dedent("""
-        import hostacl
-        @hostacl.op("FromFile", inputs={"x": "float32"}, outputs={"y": "float32"})
-        def from_file(x):
-            return x + 100
-    """))
+    ops.write_text(ADD_100)
     assert run_with(ops).startswith("0 [101.0, 102.0] None")
 
 
@@ -129,14 +130,11 @@ def test_a_file_that_fails_is_named(tmp_path: Path) -> None:
 
 def test_it_is_built_from_json(tmp_path: Path) -> None:
     ops = tmp_path / "ops_file.py"
-    ops.write_text(
-        "import hostacl\n@hostacl.op('FromFile', inputs={'x': 'float32'}, outputs={'y': 'float32'})\ndef f(x):\n    return x + 100\n"
-    )
+    ops.write_text(ADD_100)
     tensor = {"format": "ND", "shape": [2], "type": "float32"}
     (tmp_path / "op.json").write_text(json.dumps([{"op": "FromFile", "input_desc": [tensor], "output_desc": [tensor]}]))
-    import os
-
-    command = [sys.executable, "-m", "hostacl.cli.main", "atc", f"--singleop={tmp_path / 'op.json'}", f"--output={tmp_path / 'out'}"]
+    atc = [sys.executable, "-m", "hostacl.cli.main", "atc"]
+    command = [*atc, f"--singleop={tmp_path / 'op.json'}", f"--output={tmp_path / 'out'}"]
     done = subprocess.run(command, env={**os.environ, "HOSTACL_OPS": str(ops)}, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["0_FromFile_0_2_2_0_2_2.om"]

@@ -55,7 +55,8 @@ def test_finalize_forgets_loaded_models_and_keeps_compiled_ones(tmp_path: object
 
 def test_reset_forgets_everything() -> None:
     assert add(5) == 0
-    handle, ret = acl.op.create_handle("Add", [device(np.ones(5, np.float32)).desc] * 2, [device(np.ones(5, np.float32)).desc], 0)
+    desc = device(np.ones(5, np.float32)).desc
+    handle, ret = acl.op.create_handle("Add", [desc, desc], [desc], 0)
     assert ret == 0
     hostacl.reset()
     assert acl.rt.set_device(0) == 0
