@@ -1,0 +1,100 @@
+"""Combining many elements into few, by their places: the heart of scatters, segments and embeddings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+Combine = Callable[[Array, Array, Array], Array]
+"""(target of rows x width, row of each update, updates) gives the new target, the given one untouched."""
+
+CHUNK = 1 << 22
+"""Elements whose places are worked out at a time."""
+
+
+def flat_places(rows: Array, updates: Array) -> Iterator[tuple[Array, Array]]:
+    """The updates in pieces, with the flat place of each element."""
+    width = updates.shape[1]
+    step = max(CHUNK // max(width, 1), 1)
+    columns = np.arange(width)
+    for start in range(0, len(rows), step):
+        part = rows[start : start + step].astype(np.intp, copy=False)
+        places = part if width == 1 else (part[:, None] * width + columns).reshape(-1)
+        yield places, updates[start : start + step].reshape(-1)
+
+
+def apply(ufunc: np.ufunc) -> Combine:
+    """``target[row] = ufunc(target[row], update)`` for one update after the other."""
+
+    def combine(target: Array, rows: Array, updates: Array) -> Array:
+        result = np.ascontiguousarray(target).copy()
+        for places, values in flat_places(rows, updates):
+            ufunc.at(result.reshape(-1), places, np.ascontiguousarray(values))
+        return result
+
+    return combine
+
+
+def add(target: Array, rows: Array, updates: Array) -> Array:
+    """Updates added to their rows. Integers wrap, bool is logical or; many float32 ones are added in float64."""
+    if target.dtype.kind == "b":
+        return apply(np.logical_or)(target, rows, updates)
+    if target.dtype == np.float32 and updates.size >= target.size > 0:
+        sums = sums_of(rows, updates, len(target))
+        return np.where(sums == 0, target, target + sums)
+    return apply(np.add)(target, rows, updates)
+
+
+def sums_of(rows: Array, updates: Array, count: int) -> Array:
+    """The sum of the updates of each of ``count`` rows, in float64."""
+    width = updates.shape[1]
+    sums = np.zeros(count * width)
+    for places, values in flat_places(rows, updates):
+        if values.size >= sums.size // 4:
+            sums += np.bincount(places, values, sums.size)
+        else:
+            np.add.at(sums, places, values.astype(np.float64))
+    return sums.reshape(count, width)
+
+
+def subtract(target: Array, rows: Array, updates: Array) -> Array:
+    """Updates taken away from their rows; integers wrap."""
+    if target.dtype == np.float32:
+        return add(target, rows, -updates)
+    return apply(np.subtract)(target, rows, updates)
+
+
+def multiply(target: Array, rows: Array, updates: Array) -> Array:
+    """Rows multiplied by their updates; float32 in float64, integers wrap, bool is logical and."""
+    if target.dtype.kind == "b":
+        return apply(np.logical_and)(target, rows, updates)
+    if target.dtype == np.float32:
+        return apply(np.multiply)(target.astype(np.float64), rows, updates.astype(np.float64))
+    return apply(np.multiply)(target, rows, updates)
+
+
+def divide(target: Array, rows: Array, updates: Array) -> Array:
+    """Rows divided by their updates; integers toward zero, and 0 when divided by 0."""
+    if target.dtype.kind == "f":
+        return apply(np.divide)(target.astype(np.float64), rows, updates.astype(np.float64))
+    divisors = apply(np.multiply)(np.ones(target.shape), rows, updates.astype(np.float64))
+    quotients = np.trunc(target / np.where(divisors == 0, np.inf, divisors))
+    return quotients.astype(np.int64).astype(target.dtype)
+
+
+def update(target: Array, rows: Array, updates: Array) -> Array:
+    """Rows replaced by their updates; of several for one row the last wins."""
+    result = target.copy()
+    if result.shape[1] == 1:
+        result[:, 0][rows] = updates[:, 0]
+    else:
+        result[rows] = updates
+    return result
+
+
+maximum, minimum = apply(np.maximum), apply(np.minimum)
+"""The largest or smallest of a row and its updates; NaN when one of them is."""

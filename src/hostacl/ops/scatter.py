@@ -1,0 +1,161 @@
+"""Scatters of rows: by the first axis (Scatter*) or by coordinates (ScatterNd*, TensorScatter*)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import prod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hostacl.ops import accumulate, dims, runtime
+from hostacl.ops.accumulate import Combine
+from hostacl.ops.call import Call, Unknown
+from hostacl.ops.dims import Between, Shape
+from hostacl.ops.index import checked_indices
+from hostacl.ops.registry import kernel
+from hostacl.ops.schema import prototype
+from hostacl.ops.shapes import equal_dims, sizes
+
+Array = NDArray[Any]
+
+
+def by_rows(op_type: str, combine: Combine, doc: str) -> Callable[..., Any]:
+    """Declares an operator that combines updates with the rows var[indices]."""
+
+    def run(var: Array, indices: Array, updates: Array, call: Call) -> Array:
+        rows = checked_indices(call.op_type, indices, var.shape[0])
+        wide = prod(var.shape[1:])
+        each = np.broadcast_to(updates, indices.shape + var.shape[1:]).reshape(-1, wide)
+        return combine(var.reshape(var.shape[0], wide), rows.reshape(-1), each).reshape(var.shape)
+
+    run.__doc__ = doc
+    return kernel(op_type, shape=rows_shape)(run)
+
+
+def rows_shape(call: Call) -> Shape:
+    """The shape of var; updates have that of indices and of a row, or are one element."""
+    var, indices, updates = call.shape("var"), call.shape("indices"), call.shape("updates")
+    if not var:
+        raise call.refuse("HA516", "var is a scalar; allowed: 1 dim or more.")
+    if updates:
+        told = f"indices = {dims.text(indices)}, var = {dims.text(var)}"
+        same_dims(call, "updates", updates, (*indices, *var[1:]), told)
+    return var
+
+
+def same_dims(call: Call, name: str, given: Shape, wanted: Shape, told: str) -> None:
+    """Refuses a tensor that has not the shape that others ask for."""
+    text = f"{name} = {dims.text(given)}; for {told} it must be {dims.text(wanted)}."
+    if len(given) != len(wanted):
+        raise call.refuse("HA504", text)
+    for one, other in zip(given, wanted, strict=True):
+        equal_dims(call, one, other, text)
+
+
+TEXT = "of several for one row all count, one after the other. Negative indices count from the end. In place."
+
+by_rows("ScatterUpdate", accumulate.update, """var with its rows var[indices] replaced by updates.
+
+    Of several for one row the last wins. Negative indices count from the end. In place.""")  # fmt: skip
+by_rows("ScatterAdd", accumulate.add, f"""var with updates added to its rows var[indices]; {TEXT}""")
+by_rows("ScatterSub", accumulate.subtract, f"""var with updates taken away from its rows var[indices]; {TEXT}""")
+by_rows("ScatterMul", accumulate.multiply, f"""var with its rows var[indices] multiplied by updates; {TEXT}""")
+by_rows("ScatterDiv", accumulate.divide, f"""var with its rows var[indices] divided by updates; {TEXT}
+
+    Integers are divided toward zero; divided by 0 they are 0.""")  # fmt: skip
+by_rows("ScatterMax", accumulate.maximum, f"""var with its rows var[indices] at least updates, NaN when one is; {TEXT}""")
+by_rows("ScatterMin", accumulate.minimum, f"""var with its rows var[indices] at most updates, NaN when one is; {TEXT}""")
+
+
+def coordinate_shape(name: str) -> Callable[[Call], Shape]:
+    """The shape rule of scatters by coordinates: that of the tensor; updates have the dims of indices and of what they name."""
+
+    def rule(call: Call) -> Shape:
+        var = call.shape(name)
+        updates_fit(call, var, "updates", name)
+        return var
+
+    return rule
+
+
+def updates_fit(call: Call, var: Shape, source: str, name: str) -> None:
+    """Refuses updates and coordinates that do not go together."""
+    indices = call.shape("indices")
+    if not indices:
+        raise call.refuse("HA516", "indices is a scalar; its last dim must say the length of a coordinate.")
+    depth = indices[-1]
+    if not isinstance(depth, int):
+        return
+    if depth > len(var):
+        raise call.refuse("HA504", f"indices = {dims.text(indices)} have {depth} numbers each; {name} has {len(var)} dims.")
+    told = f"indices = {dims.text(indices)}, {name} = {dims.text(var)}"
+    same_dims(call, source, call.shape(source), (*indices[:-1], *var[depth:]), told)
+
+
+def rows_at(op: str, indices: Array, shape: tuple[int, ...], name: str = "indices") -> Array:
+    """The row number of each coordinate, in a tensor whose leading dims are counted as one."""
+    depth = indices.shape[-1]
+    flat = indices.reshape(-1, depth)
+    rows = np.zeros(len(flat), np.int64)
+    for place in range(depth):
+        found = checked_indices(op, indices[..., place], shape[place], f"{name}[..., {place}]")
+        rows = rows * shape[place] + found.reshape(-1)
+    return rows
+
+
+def combined(op: str, var: Array, indices: Array, updates: Array, combine: Combine) -> Array:
+    """var with updates combined at coordinates."""
+    depth = indices.shape[-1]
+    rows, wide = rows_at(op, indices, var.shape), prod(var.shape[depth:])
+    return combine(var.reshape(prod(var.shape[:depth]), wide), rows, updates.reshape(rows.size, wide)).reshape(var.shape)
+
+
+def by_coordinates(op_type: str, combine: Combine, doc: str, **options: Any) -> Callable[..., Any]:
+    """Declares an operator that combines updates with a tensor at coordinates."""
+    known = prototype(op_type)
+    assert known is not None
+    name = known.inputs[0].name
+
+    def run(var: Array, indices: Array, updates: Array, call: Call) -> Array:
+        return combined(call.op_type, var, indices, updates, combine)
+
+    run.__doc__ = doc
+    return kernel(op_type, shape=coordinate_shape(name), names={"var": name}, **options)(run)
+
+
+PLACES = "at the coordinates in the last axis of indices (negative ones count from the end)"
+LAST = "of several for one place the last wins"
+ALL = "several for one place all count"
+
+by_coordinates("ScatterNdUpdate", accumulate.update, f"""var with updates {PLACES}; {LAST}. In place.""", bits=True)
+by_coordinates("TensorScatterUpdate", accumulate.update, f"""x with updates {PLACES}; {LAST}.""", bits=True)
+by_coordinates("ScatterNdAdd", accumulate.add, f"""var with updates added {PLACES}; {ALL}. In place.""")
+by_coordinates("ScatterNdSub", accumulate.subtract, f"""var with updates taken away {PLACES}; {ALL}. In place.""")
+by_coordinates("ScatterNdMax", accumulate.maximum, f"""The larger of var and updates {PLACES}; {ALL}. In place.""")
+by_coordinates("ScatterNdMin", accumulate.minimum, f"""The smaller of var and updates {PLACES}; {ALL}. In place.""")
+by_coordinates("TensorScatterAdd", accumulate.add, f"""x with updates added {PLACES}; {ALL}.""")
+by_coordinates("TensorScatterSub", accumulate.subtract, f"""x with updates taken away {PLACES}; {ALL}.""")
+by_coordinates("TensorScatterMax", accumulate.maximum, f"""The larger of input and updates {PLACES}; {ALL}.""")
+by_coordinates("TensorScatterMin", accumulate.minimum, f"""The smaller of input and updates {PLACES}; {ALL}.""")
+by_coordinates("ScatterNonAliasingAdd", accumulate.add, f"""x with updates added {PLACES}; {ALL}.""")
+
+
+def named_shape(call: Call) -> Shape:
+    """The shape named; x has that of indices and of what they name."""
+    if "shape" not in call.attrs and not call.known("shape"):
+        length = dims.count(call.shape("shape"))
+        if not isinstance(length, int):
+            raise Unknown("shape")
+        return (Between(0, None),) * length
+    shape = sizes(call, "shape")
+    updates_fit(call, shape, "x", "y")
+    return shape
+
+
+@kernel("ScatterNd", "ScatterNdD", shape=named_shape, values=("shape",))
+def scatter_nd(indices: Array, x: Array, shape: Any, call: Call) -> Array:
+    """Zeros of the shape with x added at the coordinates in the last axis of indices (negative ones count from the end)."""
+    target = np.zeros(runtime.whole(shape), x.dtype)
+    return combined(call.op_type, target, indices, x, accumulate.add)
