@@ -1,4 +1,4 @@
-"""Activations: relu, sigmoid, tanh, gelu."""
+"""Activations: relu, sigmoid, tanh, and those made of the sigmoid."""
 
 from __future__ import annotations
 
@@ -9,8 +9,11 @@ from numpy.typing import NDArray
 
 from hostacl import _kernels
 from hostacl.config import settings
+from hostacl.ops import exponential
 from hostacl.ops.call import Call
-from hostacl.ops.declare import codes, direct_unary, unary
+from hostacl.ops.declare import codes, direct_unary, unary, with_attributes
+from hostacl.ops.registry import kernel
+from hostacl.ops.shapes import same_as
 from hostacl.tensors import dtypes
 
 Array = NDArray[Any]
@@ -34,16 +37,18 @@ def sigmoid(x: Array) -> Array:
     return np.where(x >= 0, x.dtype.type(1), small) / (1 + small)
 
 
-def gelu(x: Array) -> Array:
-    """x/2·(1 + tanh(√(2/π)·(x + 0.044715·x³))), as x·sigmoid of twice the inner term: no cancellation for negative x.
+def fast_gelu(x: Array) -> Array:
+    """x·sigmoid(1.702·x), the quick approximation of GELU; NaN at -Inf."""
+    return exponential.gated(x, 1.702 * exponential.wide(x))
 
-    In float64: the error of a float32 inner term would come out of the exponential many times larger.
-    """
-    wide = x.astype(np.float64)
-    return wide / (1 + np.exp(-2 * np.sqrt(2 / np.pi) * (wide + 0.044715 * (wide * wide * wide))))
+
+@kernel("Swish", shape=same_as("x"), direct=with_attributes)
+def swish(x: Array, scale: float) -> Array:
+    """x·sigmoid(scale·x); NaN at -Inf."""
+    return exponential.gated(x, scale * exponential.wide(x))
 
 
 unary("Relu", relu, direct=direct_relu)
 unary("Sigmoid", sigmoid)
-unary("Tanh", np.tanh)
-unary("Gelu", gelu)
+unary("Tanh", np.tanh, "The hyperbolic tangent.")
+unary("FastGelu", fast_gelu)
