@@ -6,7 +6,6 @@
 #include "core/memory.hpp"
 #include "core/stream.hpp"
 
-#include <atomic>
 #include <memory>
 #include <string>
 #include <vector>
@@ -26,7 +25,7 @@ enum class Shapes : uint8_t {
 struct Plan {
     Shapes shapes = Shapes::Exact;
     uint64_t model = 0;                 // the number of its model, for dropping
-    std::atomic<uint64_t> last_use{0};
+    uint64_t last_use = 0;              // on a clock that counts uses; machine lock held
     virtual ~Plan() = default;
 };
 using PlanPtr = std::shared_ptr<Plan>;
@@ -103,8 +102,9 @@ HACL_API Code need_python(const char* what);
 
 // Plans of a model that was dropped, or all of them (0). No lock held.
 HACL_API void drop_plans(uint64_t model);
-// The latest use of any plan of a model, for ageing; 0 when none is cached.
+// The latest use of any plan of a model, for ageing; 0 when none is cached. The clock counts uses: next_use() is now.
 HACL_API uint64_t plan_last_use(uint64_t model);
+HACL_API uint64_t next_use();
 HACL_API size_t live_handles();
 HACL_API void clear_handles(); // all operator handles are dead then
 

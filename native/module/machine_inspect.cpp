@@ -68,6 +68,8 @@ PyObject* drop_plans_call(const Row&, const Args& args) {
 
 PyObject* plan_last_use_call(const Row&, const Args& args) { return to_python(plan_last_use(args.integer<uint64_t>(0))); }
 
+PyObject* next_use_call(const Row&, const Args&) { return to_python(next_use()); }
+
 // raise_in_thread(thread_id, exception): raised at that thread's next Python instruction; whether there is such a thread.
 PyObject* raise_in_thread_call(const Row&, const Args& args) {
     if (!PyExceptionClass_Check(args[1])) args.refuse(1, -1, "an exception class", args[1]);
@@ -103,6 +105,7 @@ void add_inspect_rows(Rows& rows) {
         {"raise_in_thread", "raise_in_thread", raise_in_thread_call, {"thread_id", "exception"}, 2},
         {"drop_plans", "drop_plans", drop_plans_call, {"model"}, 1},
         {"plan_last_use", "plan_last_use", plan_last_use_call, {"model"}, 1},
+        {"next_use", "next_use", next_use_call, {}, 0},
         {"reset", "hostacl.reset", reset_call, {}, 0},
     });
 }

@@ -226,14 +226,8 @@ class Arrays {
 
   private:
     static bool hold(PyObject* array, const Argument& argument) {
-        if (array == Py_None || argument.is_const || Py_REFCNT(array) == 1) return true;
-        std::shared_ptr<Block> block;
-        {
-            Lock lock = lock_machine();
-            block = find_block(reinterpret_cast<uintptr_t>(argument.data));
-        }
-        if (!block) return true;
-        PyObject* base = make_block(std::move(block));
+        if (array == Py_None || argument.is_const || Py_REFCNT(array) == 1 || !argument.block) return true;
+        PyObject* base = make_block(argument.block);
         return base && set_array_base(array, base);
     }
     PyObject* few_[kFewTensors + 1];

@@ -178,11 +178,10 @@ def test_warm_uses_are_asked_for_before_a_model_goes() -> None:
     store = ModelStore(maximum=2)
     first, second = map(store.add, models(2))
     finds(store, second)
-    store.recency = lambda: [first]
-    store.add(add())
-    assert set(store) - {first} != {second}
-    assert first in set(store)
-    assert second not in set(store)
+    later = store.clock()
+    store.other_use = lambda model: later if model is first else 0
+    new = store.add(add())
+    assert set(store) == {first, new}
 
 
 def test_loaded_models_count_but_stay() -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from hostacl import _machine
 from hostacl.errors import AclError
 from hostacl.singleop import modelfile
@@ -33,13 +31,14 @@ def _dropped(model: Model) -> None:
         _machine.drop_plans(known)
 
 
-def _by_last_use() -> Iterable[Model]:
-    uses = [(_machine.plan_last_use(known), model) for model, known in _numbers.items()]
-    return [model for use, model in sorted(uses, key=lambda pair: pair[0]) if use]
+def _last_use(model: Model) -> int:
+    known = _numbers.get(model)
+    return _machine.plan_last_use(known) if known is not None else 0
 
 
 models.on_removal(_dropped)
-models.recency = _by_last_use
+models.clock = _machine.next_use
+models.other_use = _last_use
 
 
 def load(data: bytes) -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import heapq
 import os
 import threading
-from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import count
 from typing import Literal, NamedTuple, TypeAlias
 
 from hostacl.singleop.keys import NO_BOUND, Attr, attr_key, dim_ranges, rank, shape_key, traits
@@ -74,16 +75,14 @@ def within(model: TensorSpec, given: TensorSpec) -> bool:
 class ModelStore:
     """The models of the process: static ones by key, dynamic ones by signature and rank.
 
-    Each of the two has ``maximum`` places.
-
-    ``recency``, where set, gives models that were used without asking the store (a warm call goes by its cached plan),
-    the earliest first; it is asked
-    before a model is dropped for age.
+    Each of the two has ``maximum`` places. ``clock`` gives a number for now, larger each time; ``other_use`` the last use
+    of a model, on the same clock, that did not ask the store (a warm call goes by its cached plan).
     """
 
     def __init__(self, maximum: int = DEFAULT_QUEUE_LENGTH) -> None:
         self.maximum = maximum
-        self.recency: Callable[[], Iterable[Model]] | None = None
+        self.clock: Callable[[], int] = count(1).__next__
+        self.other_use: Callable[[Model], int] = lambda model: 0
         self._static = _Queue()
         self._dynamic = _Queue()
         self._ranges = _RangeIndex()
@@ -116,7 +115,7 @@ class ModelStore:
             queue.models[model.key] = model
             if model.dynamic:
                 self._ranges.add(model)
-            queue.age(model)
+            queue.use(model, self.clock())
         self._tell(dropped)
         return model
 
@@ -134,7 +133,7 @@ class ModelStore:
     def touch(self, model: Model) -> None:
         """Notes that a model was used now."""
         with self._lock:
-            (self._dynamic if model.dynamic else self._static).age(model)
+            (self._dynamic if model.dynamic else self._static).use(model, self.clock())
 
     def remove(self, model: Model) -> None:
         """Forgets one model."""
@@ -159,9 +158,7 @@ class ModelStore:
     def _make_room(self, queue: _Queue) -> list[Model]:
         if len(queue.models) < self.maximum:
             return []
-        for model in self.recency() if self.recency else ():
-            self.touch(model)
-        dropped = queue.oldest(len(queue.models) - self.maximum + 1)
+        dropped = queue.oldest(len(queue.models) - self.maximum + 1, self.other_use)
         for model in dropped:
             self._forget(model)
         return dropped
@@ -245,23 +242,39 @@ def _path(model: Model) -> tuple[Hashable, _Group, tuple[int, ...]]:
 
 
 class _Queue:
-    """Models by key, and the compiled ones among them by age."""
+    """Models by key, and the compiled ones among them by their last use."""
 
     def __init__(self) -> None:
         self.models: dict[Hashable, Model] = {}
-        self._ages: OrderedDict[Hashable, Model] = OrderedDict()
+        self._uses: dict[Model, int] = {}
+        self._heap: list[tuple[int, int, Model]] = []
+        self._ties = count()
 
-    def age(self, model: Model) -> None:
-        """Makes a compiled model the youngest."""
-        if model.origin == "compiled" and self.models.get(model.key) is model:
-            self._ages[model.key] = model
-            self._ages.move_to_end(model.key)
+    def use(self, model: Model, now: int) -> None:
+        """Notes a use of a compiled model."""
+        if model.origin != "compiled" or self.models.get(model.key) is not model:
+            return
+        if model not in self._uses:
+            heapq.heappush(self._heap, (now, next(self._ties), model))
+        self._uses[model] = now
 
-    def oldest(self, count: int) -> list[Model]:
-        """Up to so many compiled models, the longest unused first. Loaded ones never go."""
-        return list(self._ages.values())[:count]
+    def oldest(self, number: int, other_use: Callable[[Model], int]) -> list[Model]:
+        """Up to so many compiled models, the longest unused first; they are to be dropped. Loaded ones never go.
+
+        An entry of the heap may be out of date: it is put back by its true last use, and the next one looked at.
+        """
+        found: list[Model] = []
+        while self._heap and len(found) < number:
+            noted, tie, model = self._heap[0]
+            used = max(self._uses.get(model, -1), other_use(model))
+            if model in self._uses and used > noted:
+                heapq.heapreplace(self._heap, (used, tie, model))
+            else:
+                heapq.heappop(self._heap)
+                found += [model] if model in self._uses else []
+        return found
 
     def drop(self, model: Model) -> None:
         """Forgets a model."""
         del self.models[model.key]
-        self._ages.pop(model.key, None)
+        self._uses.pop(model, None)

@@ -1,0 +1,152 @@
+#include "core/dispatch.hpp"
+
+#include "core/config.hpp"
+#include "core/message.hpp"
+#include "core/plans.hpp"
+#include "core/reading.hpp"
+#include "core/saturation.hpp"
+
+namespace hostacl {
+namespace {
+
+constexpr Code kNoDynamic = 148050, kInternal = 500000;
+
+Failure run_request(Request& request) {
+    auto run = hooks().run;
+    if (!run) return {kInternal, "HA110: " + std::string(request.op) + ": Python has ended; no operator can run"};
+    Failure failure = run(request);
+    if (failure.code) {
+        failure.text = named(request.function, failure.text);
+        if (!request.site.empty()) failure.text += "; submitted at " + request.site;
+    }
+    return failure;
+}
+
+class OperatorTask : public Task {
+  public:
+    explicit OperatorTask(std::unique_ptr<Request> request) : request_(std::move(request)) { site = request_->site; }
+    Failure run() override { return run_request(*request_); }
+    bool enters_python() const override { return true; }
+    std::string describe() const override { return "operator " + std::string(request_->op); }
+    bool touches(const Block& block) const override {
+        for (const auto* list : {&request_->inputs, &request_->outputs})
+            for (const Argument& argument : *list)
+                if (argument.block.get() == &block) return true;
+        return false;
+    }
+    const Request& request() const { return *request_; }
+
+  private:
+    std::unique_ptr<Request> request_;
+};
+
+// Makes the request own all that it needs once the call has returned.
+void detach(Request* request) {
+    request->op_owned = request->op;
+    request->op = request->op_owned.c_str();
+    for (Argument& input : request->inputs) {
+        if (!input.host || input.absent || input.is_const || !input.data) continue;
+        const auto* bytes = static_cast<const uint8_t*>(input.data);
+        input.copy.assign(bytes, bytes + input.bytes);
+        input.data = input.copy.data();
+    }
+}
+
+// The true dims of a synchronous call, into the caller's descriptors. Lock held.
+void write_back(const Request& request) {
+    for (size_t i = 0; i < request.true_shapes.size() && i < request.outputs.size(); i++) {
+        TensorDesc* desc = descs().find(request.outputs[i].desc);
+        if (!desc || desc->dims == request.true_shapes[i]) continue;
+        desc->dims = request.true_shapes[i];
+        desc->has_storage_shape = false;
+        desc->storage_dims.clear();
+        desc->changed();
+    }
+}
+
+// Runs in place of its caller, which waits: leaves its answer there before it goes.
+class SynchronousTask : public OperatorTask {
+  public:
+    SynchronousTask(std::unique_ptr<Request> request, Request* answer) : OperatorTask(std::move(request)), answer_(answer) {}
+    Failure run() override {
+        Failure failure = OperatorTask::run();
+        answer_->true_shapes = request().true_shapes;
+        answer_->outputs = request().outputs;
+        return failure;
+    }
+
+  private:
+    Request* answer_;
+};
+
+Code run_synchronously(const StreamPtr& stream, Request&& request) {
+    auto owned = std::make_unique<Request>(std::move(request));
+    detach(owned.get());
+    Request answer;
+    Failure failure = submit_and_run(stream, std::make_unique<SynchronousTask>(std::move(owned), &answer));
+    if (failure.code) return fail_verbatim(failure.code, failure.text);
+    Lock lock = lock_machine();
+    write_back(answer);
+    return 0;
+}
+
+Code run_now(const StreamPtr& stream, Request& request) {
+    Failure failure = run_request(request);
+    if (failure.code && request.site.empty()) {
+        std::string site = call_site();
+        if (!site.empty()) failure.text += "; submitted at " + site;
+    }
+    finish(*stream, std::move(failure));
+    return 0;
+}
+
+} // namespace
+
+Code refuse_data_dependent(const Request& request) {
+    const char* v2 = request.via == Via::CompileAndExecute ? "aclopCompileAndExecuteV2" : "aclopExecuteV2";
+    return fail(kNoDynamic, "HA522",
+                format("%s: the size of an output depends on the data and this call cannot write it back; use %s", request.op, v2));
+}
+
+void set_mode(int32_t mode, Request* request, std::string* key) {
+    request->saturate = mode == kSaturate;
+    key->push_back(request->saturate ? 's' : 'i');
+}
+
+bool nothing_to_do(const std::vector<Argument>& outputs) {
+    for (const Argument& output : outputs)
+        if (!output.empty) return false;
+    return !outputs.empty();
+}
+
+Code make_plan(Request& request) {
+    if (Code code = need_python(request.op)) return code;
+    Failure failure = hooks().prepare(request);
+    return failure.code ? fail_verbatim(failure.code, named(request.function, failure.text)) : 0;
+}
+
+Code dispatch(Lock& lock, const StreamPtr& stream, Request& request) {
+    if (Code code = check_buffers(&request)) return code;
+    if (request.plan->shapes == Shapes::Data && !request.writes_back()) return refuse_data_dependent(request);
+    use_plan(request.plan);
+    if (request.plan->shapes != Shapes::Exact && request.writes_back()) {
+        lock.unlock();
+        request.site = call_site();
+        return run_synchronously(stream, std::move(request));
+    }
+    Code code;
+    if (try_begin(*stream)) {
+        lock.unlock();
+        code = run_now(stream, request);
+    } else {
+        detach(&request);
+        lock.unlock();
+        request.site = call_site();
+        code = submit(stream, std::make_unique<OperatorTask>(std::make_unique<Request>(std::move(request))));
+    }
+    if (code || !config().launch_blocking) return code;
+    return synchronize(stream, -1);
+}
+
+
+} // namespace hostacl
