@@ -25,6 +25,9 @@ EXAMPLES = 3
 ATTEMPTS = 20
 """How often a call is drawn anew when its kind depends on luck (a transpose in place needs a square)."""
 
+BY_LUCK = frozenset({"in place", "partial overlap"})
+"""Kinds that shapers cannot always force: they need an output like an input."""
+
 CALLS = 51
 """The least number of calls an operator and dtype are tried with."""
 
@@ -126,7 +129,7 @@ def each_call(op_type: str, dtype: int, check: Callable[[Drawn], None]) -> int:
 def draw_call(op_type: str, dtype: int, kind: str, seed: int, limit: int) -> Drawn:
     """The call that this seed stands for; the first one of this kind among a few draws."""
     rng = np.random.default_rng(seed)
-    for _ in range(ATTEMPTS if kind in {"in place", "partial overlap"} else 4):
+    for _ in range(ATTEMPTS if kind in BY_LUCK else 4):
         drawn = _draw(op_type, dtype, kind, rng, limit)
         if kind in {"", "same shape", *drawn.served}:
             break
@@ -254,6 +257,10 @@ def _argument(dice: Dice, known: Prototype, name: str, op_type: str) -> Any:
 
 def _alias(dice: Dice, inputs: tuple[Tensor, ...], outputs: tuple[Output, ...]) -> tuple[int, int] | None:
     """The input whose buffer the first output takes, if any: exactly in place, or shifted by some elements."""
+    if not outputs:
+        return None
+    if not outputs:
+        return None
     spec = outputs[0].spec
     like = (spec.dtype, spec.shape, spec.format)
     fits = [

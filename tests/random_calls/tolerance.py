@@ -24,7 +24,8 @@ EXACT = (0, 0, 0)
 FAMILIES: dict[str, tuple[int, int, int]] = {
     "shape_slice_concat_pad": EXACT, "index_gather_scatter": EXACT, "compare": EXACT, "logical": EXACT, "bitwise": EXACT,
     "argminmax": EXACT,
-    "unique_nonzero": EXACT, "fill_range_const": EXACT, "cast_copy_assign": EXACT, "sort_topk_search": EXACT,
+    "views": EXACT, "padding": EXACT, "diagonal": EXACT, "gather": EXACT, "scatter": EXACT, "format_transform": EXACT, "unique_values": EXACT,
+    "segment_embedding": (1, 1, 1), "unique_nonzero": EXACT, "fill_range_const": EXACT, "cast_copy_assign": EXACT, "sort_topk_search": EXACT,
     "random_dropout": (1, 1, 1),
     "elementwise_binary": (1, 1, 1),
     "elementwise_unary": (1, 4, 4),

@@ -97,8 +97,10 @@ def floor_div(x1: Array, x2: Array) -> Array:
     """The largest integer not above x1/x2, which is rounded to the type first. Integers: x/0 is 0; complex: both parts."""
     if x1.dtype.kind in "iu":
         return np.asarray(np.floor_divide(x1, x2))
-    quotient = np.true_divide(x1, x2)
-    return np.floor(quotient) if quotient.dtype.kind != "c" else np.floor(quotient.real) + 1j * np.floor(quotient.imag)
+    if x1.dtype.kind == "c":
+        quotient = np.true_divide(x1, x2, dtype=np.complex128)
+        return np.floor(quotient.real) + 1j * np.floor(quotient.imag)
+    return np.floor(np.true_divide(x1, x2))
 
 
 def floor_mod(x1: Array, x2: Array) -> Array:

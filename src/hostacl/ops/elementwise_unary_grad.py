@@ -44,7 +44,7 @@ def rsqrt_grad(y: Array, dy: Array) -> Array:
     if y.dtype.kind in "iu":
         y, dy = y.astype(np.float64), dy.astype(np.float64)
     root = np.conj(y)
-    return y.dtype.type(-0.5) * dy * root * (root * root)
+    return dy * root * root * root * y.dtype.type(-0.5)
 
 
 @gradient("SqrtGrad")

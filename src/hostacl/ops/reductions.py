@@ -25,12 +25,18 @@ def count_over(x: Array, axes: Axes) -> int:
 
 
 def mean_over(x: Array, axes: Axes, keep: bool) -> Any:
-    """The mean. Integers: the sum, in 64 bits, divided and cut off toward zero; of nothing: NaN, or 0 for integers."""
+    """The mean. Integers: exact, then cut off toward zero. Of nothing: NaN, or 0 for integers."""
     if x.dtype.kind not in "iub":
         return sum_over(x, axes, keep) / x.dtype.type(count_over(x, axes))
-    total = np.sum(x, axis=axes, keepdims=keep, dtype=np.uint64 if x.dtype.kind == "u" else np.int64)
-    count = total.dtype.type(max(count_over(x, axes), 1))
-    return np.where(total < 0, -(-total // count), total // count) if total.dtype.kind == "i" else total // count
+    wide = np.dtype(np.uint64 if x.dtype.kind == "u" else np.int64)
+    count = wide.type(max(count_over(x, axes), 1))
+    if x.dtype == wide:  # the sum may not fit: quotients and remainders are summed apart
+        quotient, rest = np.divmod(x, count)
+        whole, left = (np.sum(part, axis=axes, keepdims=keep, dtype=wide) for part in (quotient, rest))
+        floor, rest = whole + left // count, left % count
+    else:
+        floor, rest = np.divmod(np.sum(x, axis=axes, keepdims=keep, dtype=wide), count)
+    return np.where((floor < 0) & (rest != 0), floor + wide.type(1), floor)
 
 
 def lowest(dtype: np.dtype[Any]) -> Any:
@@ -157,9 +163,9 @@ def over_dims(keep: str = "keepdim") -> Callable[[Call], Any]:
 
 def variance(x: Array, mean: Array, axes: Axes, keep: bool, correction: int) -> Array:
     """Σ (x-mean)²/(n - correction), Inf or NaN when nothing is left to divide by."""
-    centred = x - mean
-    total: Array = np.asarray(sum_over(centred * centred, axes, keep))
-    return total / total.dtype.type(max(count_over(x, axes) - correction, 0))
+    centred = np.subtract(x, mean, dtype=np.float64)
+    total: Array = np.asarray(np.sum(np.square(centred, out=centred), axis=axes, keepdims=keep))
+    return total / np.float64(max(count_over(x, axes) - correction, 0))
 
 
 def degrees(unbiased: bool, correction: int | None) -> int:
@@ -173,11 +179,11 @@ def reduce_std_with_mean(
 ) -> Any:
     """The standard deviation over axes ``dim`` (none: all), about a mean that broadcasts to x; divided by n - correction.
 
-    With invert 1/√(variance + epsilon).
+    With invert 1/√(variance + epsilon). Computed in float64.
     """
     over = axes_of(dim, x.ndim, False)
     spread = variance(x, mean, over, keepdim, degrees(unbiased, correction))
-    return 1 / np.sqrt(spread + spread.dtype.type(epsilon)) if invert else np.sqrt(spread)
+    return 1 / np.sqrt(spread + epsilon) if invert else np.sqrt(spread)
 
 
 @kernel("ReduceStdV2Update", shape=over_dims())

@@ -179,3 +179,15 @@ def reinterpreting(d: Dice) -> None:
 def bitcast(type: Any) -> Any:
     wanted, shape = type
     return Any_(shape, lambda got: got.tobytes() == wanted)
+
+
+@shapes("Cmo")
+def prefetching(d: Dice) -> None:
+    """A tensor and how much of it."""
+    d.tensor("src", d.shape())
+    d.attr("max_size", 64)
+
+
+@oracle("Cmo")
+def cmo() -> Any:
+    return ()

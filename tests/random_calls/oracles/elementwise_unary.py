@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import cmath
 import math
+import sys
 from typing import Any
 
 import numpy as np
@@ -281,7 +282,7 @@ def is_finite(x: Any) -> Any:
 
 @oracle("IsInf")
 def is_inf(x: Any) -> Any:
-    return np.abs(x) > 1.8e308
+    return np.abs(x) > sys.float_info.max
 
 
 @oracle("IsNan")
