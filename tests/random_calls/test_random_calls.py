@@ -6,7 +6,7 @@ import pytest
 
 from hostacl.ops.registry import implemented
 from hostacl.tensors import dtypes
-from random_calls.draw import draw_call, dtypes_of, each_call, plan
+from random_calls.draw import BY_LUCK, draw_call, dtypes_of, each_call, plan
 from random_calls.oracle import find_oracle
 from random_calls.run import check
 
@@ -26,5 +26,6 @@ def test_operator_has_an_oracle(op_type: str) -> None:
 @pytest.mark.parametrize("op_type", sorted({op_type for op_type, _ in CASES}))
 def test_forced_kinds_are_there(op_type: str) -> None:
     dtype = dtypes_of(op_type)[0]
-    for kind in plan(op_type, dtype)[1:]:
-        assert kind == "same shape" or all(kind in draw_call(op_type, dtype, kind, seed, 3).served for seed in range(3)), kind
+    for kind in set(plan(op_type, dtype)) - {"same shape"}:
+        served = [kind in draw_call(op_type, dtype, kind, seed, 3).served for seed in range(4)]
+        assert any(served) if kind in BY_LUCK else all(served), kind

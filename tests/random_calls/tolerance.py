@@ -24,8 +24,10 @@ EXACT = (0, 0, 0)
 FAMILIES: dict[str, tuple[int, int, int]] = {
     "shape_slice_concat_pad": EXACT, "index_gather_scatter": EXACT, "compare": EXACT, "logical": EXACT, "bitwise": EXACT,
     "argminmax": EXACT,
-    "views": EXACT, "padding": EXACT, "diagonal": EXACT, "gather": EXACT, "scatter": EXACT, "format_transform": EXACT, "unique_values": EXACT,
-    "segment_embedding": (1, 1, 1), "unique_nonzero": EXACT, "fill_range_const": EXACT, "cast_copy_assign": EXACT, "sort_topk_search": EXACT,
+    "views": EXACT, "padding": EXACT, "diagonal": EXACT,
+    "gather": EXACT, "scatter": EXACT, "format_transform": EXACT, "unique_values": EXACT,
+    "segment_embedding": (1, 1, 1), "unique_nonzero": EXACT,
+    "fill_range_const": EXACT, "cast_copy_assign": EXACT, "sort_topk_search": EXACT,
     "random_dropout": (1, 1, 1),
     "elementwise_binary": (1, 1, 1),
     "elementwise_unary": (1, 4, 4),
@@ -38,7 +40,8 @@ FAMILIES: dict[str, tuple[int, int, int]] = {
 """Sums have their bound from the oracle (Within) on top of these."""
 
 OPERATORS: dict[str, tuple[int, int, int]] = {
-    "Pow": (1, 4, 8), "Atan2": (1, 4, 4), "Xlogy": (1, 4, 4), "LogAddExp": (1, 4, 4), "Power": (1, 16, 16), "Sqrt": EXACT, "Abs": EXACT, "Neg": EXACT, "Relu": EXACT, "Floor": EXACT,
+    "Pow": (1, 4, 8), "Atan2": (1, 4, 4), "Xlogy": (1, 4, 4), "LogAddExp": (1, 4, 4), "Power": (1, 16, 16),
+    "Sqrt": EXACT, "Abs": EXACT, "Neg": EXACT, "Relu": EXACT, "Floor": EXACT,
     "Ceil": EXACT, "Trunc": EXACT,
     "Round": EXACT, "Maximum": EXACT, "Minimum": EXACT, "Add": EXACT, "Sub": EXACT,
 }  # fmt: skip
