@@ -1,0 +1,96 @@
+"""The two adjoints of a grouped convolution over D, H and W: by BLAS on blocks of columns, in bounded memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import product as product_of
+from math import prod
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.lib.stride_tricks import as_strided
+from numpy.typing import NDArray
+
+from hostacl import _kernels
+from hostacl.ops.matmul import product
+
+Array = NDArray[Any]
+
+TILE_BYTES = 16 << 20
+"""What the columns of one tile may take."""
+
+
+class Geometry(NamedTuple):
+    """How a filter moves along D, H and W: strides, dilations, and (before, after) pads of each."""
+
+    stride: tuple[int, ...]
+    dilation: tuple[int, ...]
+    pads: tuple[tuple[int, int], ...]
+
+    def in_3d(self) -> Geometry:
+        """The same with a D axis in front when there are only H and W."""
+        if len(self.stride) == 3:
+            return self
+        return Geometry((1, *self.stride), (1, *self.dilation), ((0, 0), *self.pads))
+
+
+def filter_gradient(x: Array, dy: Array, size: Sequence[int], geometry: Geometry, groups: int) -> Array:
+    """The gradient (O, C/groups, kd, kh, kw) of x (N, C, D, H, W) and dy (N, O, …); ``size`` is (kd, kh, kw)."""
+    batch, channels = x.shape[:2]
+    filters, taps = dy.shape[1], channels // groups * prod(size)
+    total = np.zeros((groups, filters // groups, taps), dy.dtype)
+    if x.size == 0 or dy.size == 0:
+        return total.reshape(filters, channels // groups, *size)
+    padded = np.pad(x, ((0, 0), (0, 0), *geometry.pads))
+    view = _patches(padded, size, dy.shape[2:], geometry)
+    for image, depth, rows in _tiles(batch, dy.shape[2:], channels * prod(size) * x.dtype.itemsize):
+        source = view[image, :, :, :, :, depth, rows]
+        tile = np.empty(source.shape, x.dtype)
+        _kernels.copy(source, tile)
+        part = dy[image, :, depth, rows].reshape(groups, filters // groups, -1)
+        total += np.matmul(part, tile.reshape(groups, taps, -1).swapaxes(1, 2))
+    return total.reshape(filters, channels // groups, *size)
+
+
+def input_gradient(dy: Array, weight: Array, size: Sequence[int], geometry: Geometry, groups: int) -> Array:
+    """The gradient (N, C, *size) of dy (N, O, D, H, W) and filters (O, C/groups, kd, kh, kw); int8 gives int32."""
+    filters, each = weight.shape[:2]
+    channels, kernel = each * groups, weight.shape[2:]
+    dtype = np.int32 if dy.dtype.kind in "iu" else dy.dtype
+    wide = [length + sum(pad) for length, pad in zip(size, geometry.pads, strict=True)]
+    padded = np.zeros((dy.shape[0], channels, *wide), dtype)
+    if dy.size and weight.size:
+        matrix = weight.reshape(groups, filters // groups, -1).swapaxes(1, 2)
+        for image, depth, rows in _tiles(dy.shape[0], dy.shape[2:], channels * prod(kernel) * padded.itemsize):
+            part = np.ascontiguousarray(dy[image, :, depth, rows])
+            columns = product(matrix, part.reshape(groups, filters // groups, -1))
+            _add_taps(padded[image], columns.reshape(channels, *kernel, *part.shape[1:]), depth, rows.start, geometry)
+    inner = (slice(before, before + length) for (before, _), length in zip(geometry.pads, size, strict=True))
+    window = (slice(None), slice(None), *inner)
+    return padded[window]
+
+
+def _add_taps(image: Array, columns: Array, depth: int, row: int, geometry: Geometry) -> None:
+    """Adds the columns (C, kd, kh, kw, rows, ow) of some output rows to the places their filter elements met."""
+    (sd, sh, sw), (dd, dh, dw) = geometry.stride, geometry.dilation
+    rows, width = columns.shape[4:]
+    for d, h, w in product_of(*map(range, columns.shape[1:4])):
+        top, left = row * sh + h * dh, w * dw
+        down, across = slice(top, top + (rows - 1) * sh + 1, sh), slice(left, left + (width - 1) * sw + 1, sw)
+        image[:, depth * sd + d * dd, down, across] += columns[:, d, h, w]
+
+
+def _tiles(batch: int, out: Sequence[int], bytes_a_place: int) -> Iterator[tuple[int, int, slice]]:
+    """Pieces of the output (image, depth, rows) whose columns stay small."""
+    depth, height, width = out
+    rows = min(height, max(1, TILE_BYTES // max(1, bytes_a_place * width)))
+    for image, plane, row in product_of(range(batch), range(depth), range(0, height, rows)):
+        yield image, plane, slice(row, min(row + rows, height))
+
+
+def _patches(padded: Array, size: Sequence[int], out: Sequence[int], geometry: Geometry) -> Array:
+    """A view (N, C, kd, kh, kw, od, oh, ow) of what each filter element meets at each output place."""
+    n, c, *axes = padded.strides
+    inside = [step * dilation for step, dilation in zip(axes, geometry.dilation, strict=True)]
+    between = [step * stride for step, stride in zip(axes, geometry.stride, strict=True)]
+    return as_strided(padded, (*padded.shape[:2], *size, *out), (n, c, *inside, *between), writeable=False)
