@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from fractions import Fraction
 from typing import Any
 
@@ -42,11 +43,11 @@ def sub(x1: Any, x2: Any) -> Any:
 
 @oracle("Mul")
 def mul(x1: Any, x2: Any) -> Any:
-    return x1 & x2 if x1.dtype == bool else np.multiply(x2, x1)
+    return x1 & x2 if x1.dtype == bool else np.asarray(whole(operator.mul, x1, x2), x1.dtype)
 
 
 def whole(function: Any, x1: Any, x2: Any) -> Any:
-    """A function of two Python integers over arrays of them that broadcast."""
+    """A function of two Python numbers over arrays of them that broadcast."""
     return np.frompyfunc(function, 2, 1)(x1, x2)
 
 
