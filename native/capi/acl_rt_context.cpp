@@ -10,7 +10,8 @@ namespace {
 Code check_parameter(int32_t opt) { return check_range("opt", opt, 0, INT32_MAX, "a number of aclSysParamOpt"); }
 
 std::map<int32_t, int64_t>& process_parameters() { // lock held
-    static std::map<int32_t, int64_t>& parameters = *new std::map<int32_t, int64_t>;
+    // ACL_OPT_DETERMINISTIC and ACL_OPT_ENABLE_DEBUG_KERNEL are off until they are set: clients read them first.
+    static std::map<int32_t, int64_t>& parameters = *new std::map<int32_t, int64_t>{{0, 0}, {1, 0}};
     return parameters;
 }
 

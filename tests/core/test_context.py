@@ -165,3 +165,11 @@ def test_saturation_by_product():
     assert acl.rt.set_device_sat_mode(1) == 0
     assert acl.rt.get_device_sat_mode() == (0, 0)
     assert "HA120" in reported()
+
+
+def test_process_parameters_are_off_until_they_are_set() -> None:
+    for option in (0, 1):  # ACL_OPT_DETERMINISTIC, ACL_OPT_ENABLE_DEBUG_KERNEL
+        assert acl.rt.get_sys_param_opt(option) == (0, 0)
+        assert acl.rt.set_sys_param_opt(option, 1) == 0
+        assert acl.rt.get_sys_param_opt(option) == (1, 0)
+        assert acl.rt.set_sys_param_opt(option, 0) == 0
