@@ -27,9 +27,9 @@ Code check_option(int opt) {
 
 Code check_value(int opt, const char* value) {
     if (!value) return fail(kInvalidParam, "HA401", format("value = NULL for option %d; allowed: text", opt));
-    if (opt == kJitCompile && strcmp(value, "enable") != 0 && strcmp(value, "disable") != 0)
+    if (opt == kJitCompile && *value && strcmp(value, "enable") != 0 && strcmp(value, "disable") != 0)
         return fail(kInvalidParam, "HA616",
-                    format("value = \"%s\" for ACL_OP_JIT_COMPILE; allowed: \"enable\", \"disable\"", value));
+                    format("value = \"%s\" for ACL_OP_JIT_COMPILE; allowed: \"enable\", \"disable\", \"\" (the default)", value));
     return 0;
 }
 
