@@ -96,6 +96,7 @@ Code run_now(const StreamPtr& stream, Request& request) {
         std::string site = call_site();
         if (!site.empty()) failure.text += "; submitted at " + site;
     }
+    if (failure.code) tell_early(failure.text);
     finish(*stream, std::move(failure));
     return 0;
 }

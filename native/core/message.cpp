@@ -4,6 +4,7 @@
 #include "core/hooks.hpp"
 #include "core/log.hpp"
 
+#include <algorithm>
 #include <cstdarg>
 #include <cstdio>
 #include <deque>
@@ -95,6 +96,11 @@ void place_reports() {
     }
 }
 
+void remove(std::deque<std::string>& texts, const std::string& text) {
+    auto place = std::find(texts.begin(), texts.end(), text);
+    if (place != texts.end()) texts.erase(place);
+}
+
 std::string join(std::deque<std::string>& texts) {
     std::string all;
     for (const std::string& text : texts) all += (all.empty() ? "" : "\n") + text;
@@ -130,14 +136,27 @@ Code fail(Code code, const char* rule, const std::string& text) {
     return fail_verbatim(code, with_function(rule, text));
 }
 
-Code fail_verbatim(Code code, const std::string& text) {
-    own().last = code;
+void tell_early(const std::string& text) {
     if (config().err_msg_process) {
         std::lock_guard<std::mutex> guard(shared().mutex);
         push(shared().texts, text);
     } else {
         push(own().texts, text);
     }
+}
+
+void untell(const std::string& text) {
+    if (config().err_msg_process) {
+        std::lock_guard<std::mutex> guard(shared().mutex);
+        remove(shared().texts, text);
+    } else if (own_texts) {
+        remove(own_texts->texts, text);
+    }
+}
+
+Code fail_verbatim(Code code, const std::string& text) {
+    tell_early(text);
+    own().last = code;
     if (log_on(LogLevel::Error)) log_line(LogLevel::Error, format("%d %s", code, text.c_str()));
     return code;
 }

@@ -31,6 +31,11 @@ HACL_API Code fail(Code code, const char* rule, const std::string& text);
 // The same for a text that already names its function (a failure kept from an earlier call).
 HACL_API Code fail_verbatim(Code code, const std::string& text);
 
+// Keeps the text of an operator that failed in the call that submitted it, though that call succeeds: the code comes with
+// the next synchronize, which says the text again in place of this one unless it was read before.
+HACL_API void tell_early(const std::string& text);
+HACL_API void untell(const std::string& text);
+
 // Something worth saying about a call that succeeds (a pageable host pointer, a dropped attribute ...).
 // Goes to the log and to the report hook, never to the recent error messages.
 HACL_API void report(const char* rule, const std::string& text);

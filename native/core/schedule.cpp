@@ -278,8 +278,10 @@ std::vector<Failure> take_failures(Stream& stream) {
 }
 
 Code say(const std::vector<Failure>& failures) {
-    for (auto failure = failures.rbegin(); failure != failures.rend(); ++failure)
+    for (auto failure = failures.rbegin(); failure != failures.rend(); ++failure) {
+        untell(failure->text);
         fail_verbatim(failure->code, failure->text);
+    }
     return failures.empty() ? 0 : failures.front().code;
 }
 

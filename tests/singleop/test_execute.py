@@ -263,3 +263,27 @@ def test_a_const_input_of_too_few_bytes_is_refused() -> None:
     axes.desc = desc
     assert build_and_execute("ReduceSum", [x, axes], [y]) == 500002
     assert "axes" in message()
+
+
+def out_of_range_gather(stream: int = 0) -> int:
+    """An operator that fails when it runs: an index beyond the axis."""
+    x, indices, y = device(np.arange(4, dtype=np.float32)), device(np.array([9])), device(np.zeros(1, np.float32))
+    return build_and_execute("GatherV2", [x, indices, const(np.array([0]))], [y], stream=stream)
+
+
+def test_the_text_of_a_failure_is_there_at_once_and_its_code_at_the_next_synchronize() -> None:
+    assert out_of_range_gather() == 0
+    assert "GatherV2" in message()  # a client that looks after each operator can say which one it was
+    assert acl.rt.synchronize_stream(0) == 507035
+    assert "GatherV2" in message()  # and one that looks only after a bad code is told, too
+    assert message() == ""
+
+
+def test_a_failure_that_nobody_looked_at_is_said_once() -> None:
+    assert out_of_range_gather() == 0
+    assert out_of_range_gather() == 0
+    assert acl.rt.synchronize_stream(0) == 507035
+    assert message().count("HA510") == 2
+    assert add(3) == 0
+    assert acl.rt.synchronize_stream(0) == 0
+    assert message() == ""
