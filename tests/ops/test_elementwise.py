@@ -174,3 +174,8 @@ def test_a_large_and_a_small_call_give_the_same_bits():
 def test_an_operator_that_numpy_lacks_half_types_for_never_uses_them():
     call = bind("Mul", (Spec(dtypes.BF16, (2,)), Spec(dtypes.BF16, (2,))), [Spec(dtypes.BF16, (2,))])
     assert call.function() is not np.multiply
+
+
+def test_int8_is_taken_by_neg_as_clients_send_it() -> None:
+    x = np.arange(-128, 128, dtype=np.int8)
+    np.testing.assert_array_equal(run("Neg", x), (-x.astype(int)).astype(np.int8))

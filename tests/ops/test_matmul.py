@@ -95,4 +95,20 @@ def test_refusals():
     with pytest.raises(Refused, match=r"HA504: BatchMatMul: .*leading dims"):
         bind("BatchMatMul", (values(0, (2, 3, 4)), values(0, (3, 4, 5))))
     with pytest.raises(Refused, match="HA516: BatchMatMul: x1"):
-        bind("BatchMatMul", (values(0, (4,)), values(0, (4, 5))))
+        bind("BatchMatMul", (values(0, ()), values(0, (4, 5))))
+    with pytest.raises(Refused, match=r"HA504: BatchMatMul: .*inner dims 4 and 3"):
+        bind("BatchMatMul", (values(0, (4,)), values(0, (2, 3, 5))))
+
+
+@pytest.mark.parametrize("code", [0, 1, 3])
+@pytest.mark.parametrize(
+    ("one", "other"), [((4,), (4,)), ((4,), (4, 3)), ((3, 4), (4,)), ((4,), (2, 4, 3)), ((5, 2, 4), (4,)), ((0,), (0,))]
+)
+def test_a_vector_is_a_row_on_the_left_and_a_column_on_the_right(code, one, other):
+    a, b = values(code, one), values(code, other, 1)
+    exact = np.matmul(a.astype(np.float64), b.astype(np.float64))
+    for turned in (False, True):
+        attrs = {"adj_x1": turned and len(one) == 1, "adj_x2": turned and len(other) == 1}
+        result = run("BatchMatMul", a, b, **attrs)
+        assert result.shape == exact.shape
+        np.testing.assert_allclose(result.astype(np.float64), exact, rtol=1e-3, atol=1e-2 if code == 1 else 1e-5)

@@ -27,7 +27,7 @@ binary("Mul", np.multiply, promote=True, dtypes=BOOL_TOO)
 binary("Maximum", np.maximum)
 binary("Minimum", np.minimum)
 unary("Abs", np.absolute)
-unary("Neg", np.negative)
+unary("Neg", np.negative, dtypes=dict.fromkeys(("x", "y"), (dtypes.INT8,)))
 unary("Sqrt", np.sqrt)
 
 

@@ -60,12 +60,19 @@ def _oriented(x: Array, transpose: bool) -> Array:
     return np.swapaxes(x, -1, -2) if transpose else x
 
 
-def product_shape(call: Call, one: str, other: str, flip1: bool, flip2: bool) -> Shape:
-    """The shape of a (batched) product, last two dims swapped first where asked; refuses inner dims that differ."""
-    shapes = []
+def product_shape(call: Call, one: str, other: str, flip1: bool, flip2: bool, least: int = 2) -> Shape:
+    """The shape of a (batched) product, last two dims swapped first where asked; refuses inner dims that differ.
+
+    With ``least`` 1 a vector is taken, too: as a row on the left, as a column on the right.
+    """
+    shapes: list[Shape] = []
     for name, flip in ((one, flip1), (other, flip2)):
-        shape = rank_is(call, name, *range(2, 9))
-        shapes.append((*shape[:-2], shape[-1], shape[-2]) if flip else shape)
+        shape = rank_is(call, name, *range(least, 9))
+        if len(shape) == 1:
+            shape = (1, *shape) if name == one else (*shape, 1)
+        elif flip:
+            shape = (*shape[:-2], shape[-1], shape[-2])
+        shapes.append(shape)
     (*lead1, m, k1), (*lead2, k2, n) = shapes
     told = f"{one} = {dims.text(shapes[0])}, {other} = {dims.text(shapes[1])} (after transposing)"
     equal_dims(call, k1, k2, f"{told}: the inner dims {k1} and {k2} differ; they must be equal.")
@@ -101,6 +108,8 @@ def direct_product(call: Call) -> Any:
     code = call.dtype("x1")
     flips = [bool(call.attrs[name]) for name in ("transpose_x1", "transpose_x2", "adj_x1", "adj_x2") if name in call.attrs]
     if code not in (dtypes.FLOAT, dtypes.DOUBLE) or len(codes(call)) != 3 or codes(call)[-1] != code:
+        return None
+    if min(call.rank("x1"), call.rank("x2")) < 2:
         return None
     if not any(flips):
         return np.matmul
@@ -145,11 +154,20 @@ def shifted(x: Array, offset: Any) -> Array:
 
 
 def batch_shape(call: Call) -> Shape:
-    """The product of the last two dims, the others broadcast."""
-    return product_shape(call, "x1", "x2", call.attr("adj_x1"), call.attr("adj_x2"))
+    """The product of the last two dims, the others broadcast; a vector is a row on the left, a column on the right."""
+    row, column = (len(rank_is(call, name, *range(1, 9))) == 1 for name in ("x1", "x2"))
+    *lead, m, n = product_shape(call, "x1", "x2", call.attr("adj_x1"), call.attr("adj_x2"), least=1)
+    return (*lead, *(() if row else (m,)), *(() if column else (n,)))
 
 
 @kernel("BatchMatMul", shape=batch_shape, direct=direct_product)
 def batch_mat_mul(x1: Array, x2: Array, adj_x1: bool, adj_x2: bool) -> Array:
-    """x1 · x2 over the last two dims, the leading ones broadcast."""
-    return product(_oriented(x1, adj_x1), _oriented(x2, adj_x2))
+    """x1 · x2 over the last two dims, the leading ones broadcast.
+
+    A vector is a row on the left and a column on the right, whose dim the result lacks; the attributes do not turn it.
+    """
+    row, column = x1.ndim == 1, x2.ndim == 1
+    first = x1[None] if row else _oriented(x1, adj_x1)
+    y = product(first, x2[:, None] if column else _oriented(x2, adj_x2))
+    y = y[..., 0] if column else y
+    return y[..., 0] if row and column else y[..., 0, :] if row else y
