@@ -242,8 +242,9 @@ class InferenceData(Rule, code="HA528", title="data missing for inference", retu
     """
 
 
-class NotInferable(Rule, code="HA529", title="shape cannot be inferred", returns="500002 or 100000"):
-    """Too little is known to say anything of an output's shape.
+class UserOperators(Rule, code="HA529", title="user operators cannot be loaded", returns="500002"):
+    """A file of HOSTACL_OPS, or an entry point of the group ``hostacl.ops``, raised an error when it was run. The text names
+    file and error; run the file by itself to see all of it.
 
     From: our choice.
     """
