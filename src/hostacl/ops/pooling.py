@@ -37,23 +37,23 @@ class Window(NamedTuple):
         for tap in range(self.size):
             start = tap * self.dilation - self.before
             low = max(0, -(start // self.stride))
-            high = min(self.count, (extent - 1 - start) // self.stride + 1)
+            high = min(self.number, (extent - 1 - start) // self.stride + 1)
             if high > low:
                 first = low * self.stride + start
                 yield tap, slice(low, high), slice(first, (high - 1) * self.stride + start + 1, self.stride)
 
     @property
-    def count(self) -> int:
+    def number(self) -> int:
         """The number of windows, once it is known."""
         assert isinstance(self.places, int)
         return self.places
 
     def members(self, extent: int, padding: bool) -> Array:
         """How many elements each window has, those in the padding (never those beyond it) counted or not; no dilation."""
-        starts = np.arange(self.count, dtype=np.int64) * self.stride - self.before
+        starts = np.arange(self.number, dtype=np.int64) * self.stride - self.before
         if padding:
             return np.minimum(starts + self.size, extent + self.after) - starts
-        counts = np.zeros(self.count, np.int64)
+        counts = np.zeros(self.number, np.int64)
         for _, inside, _ in self.taps(extent):
             counts[inside] += 1
         return counts

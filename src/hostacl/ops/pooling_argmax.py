@@ -79,10 +79,10 @@ def masks_of(places: Array, shape: tuple[int, ...], data: str, windows: Sequence
     height, width = windows
     planes = places.transpose([data.index(letter) for letter in "NCHW"])
     row, column = np.divmod(planes, max(shape[width.axis], 1))
-    row -= (np.arange(height.count) * height.stride - height.before).reshape(-1, 1)
-    column -= np.arange(width.count) * width.stride - width.before
+    row -= (np.arange(height.number) * height.stride - height.before).reshape(-1, 1)
+    column -= np.arange(width.number) * width.stride - width.before
     taps = row // height.dilation * width.size + column // width.dilation
-    taps = taps.reshape(*planes.shape[:2], height.count * width.count)
+    taps = taps.reshape(*planes.shape[:2], height.number * width.number)
     words = -(-taps.shape[-1] // 16) + 1
     masks = np.zeros((*taps.shape[:2], height.size * width.size, words * 16), bool)
     for tap in range(height.size * width.size):

@@ -34,7 +34,7 @@ Array = NDArray[Any]
 def sum_along(x: Array, one: Window) -> Array:
     """The sum of each window along one axis."""
     moved = np.moveaxis(x, one.axis, -1)
-    result = np.zeros((*moved.shape[:-1], one.count), x.dtype)
+    result = np.zeros((*moved.shape[:-1], one.number), x.dtype)
     for _, inside, source in one.taps(moved.shape[-1]):
         result[..., inside] += moved[..., source]
     return np.moveaxis(result, -1, one.axis)

@@ -35,7 +35,7 @@ Array = NDArray[Any]
 def max_along(x: Array, one: Window) -> Array:
     """The largest element of each window along one axis; NaN when there is one."""
     moved = np.moveaxis(x, one.axis, -1)
-    result = np.full((*moved.shape[:-1], one.count), lowest(x.dtype), x.dtype)
+    result = np.full((*moved.shape[:-1], one.number), lowest(x.dtype), x.dtype)
     for _, inside, source in one.taps(moved.shape[-1]):
         np.maximum(result[..., inside], moved[..., source], out=result[..., inside])
     return np.moveaxis(result, -1, one.axis)
@@ -55,7 +55,7 @@ def max_pooled(x: Array, windows: Sequence[Window]) -> Array:
 def first_max_along(values: Array, places: Array, one: Window) -> tuple[Array, Array]:
     """The largest element of each window along an axis and the place it brought along; the first one, the first NaN."""
     moved, sources = np.moveaxis(values, one.axis, -1), np.moveaxis(places, one.axis, -1)
-    best = np.full((*moved.shape[:-1], one.count), lowest(values.dtype), values.dtype)
+    best = np.full((*moved.shape[:-1], one.number), lowest(values.dtype), values.dtype)
     found = np.full(best.shape, -1, np.int64)
     for _, inside, source in one.taps(moved.shape[-1]):
         new, old, where = moved[..., source], best[..., inside], found[..., inside]
@@ -162,9 +162,9 @@ def max_pool_3d_windows(call: Call) -> tuple[str, list[Window]]:
     if mode not in ("CALCULATED", "SAME", "VALID"):
         raise call.refuse("HA508", f"padding = {mode!r}; allowed: CALCULATED, SAME, VALID.")
     spatial = [letter for letter in data if letter in "DHW"]
-    lists = [spatial_values(call, name, call.attr(name), order, 1) for name in ("ksize", "strides", "dilation")]
+    size, stride, gap = (spatial_values(call, name, call.attr(name), order, 1) for name in ("ksize", "strides", "dilation"))
     pads = pads_by_letter(call, "pads", spatial)
-    specs = [Spec(letter, *(one[letter] for one in lists), *pads[letter]) for letter in spatial]
+    specs = [Spec(one, size[one], stride[one], gap[one], *pads[one]) for one in spatial]
     places, ceil = [data.index(one.letter) for one in specs], bool(call.attr("ceil_mode"))
     return data, [window(call, one, at, x[at], mode, ceil) for one, at in zip(specs, places, strict=True)]
 
