@@ -259,8 +259,6 @@ def _alias(dice: Dice, inputs: tuple[Tensor, ...], outputs: tuple[Output, ...]) 
     """The input whose buffer the first output takes, if any: exactly in place, or shifted by some elements."""
     if not outputs:
         return None
-    if not outputs:
-        return None
     spec = outputs[0].spec
     like = (spec.dtype, spec.shape, spec.format)
     fits = [

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from hostacl import _kernels
 from hostacl.config import settings
 from hostacl.ops import dims
+from hostacl.ops.blocks import in_blocks
 from hostacl.ops.call import Call
 from hostacl.ops.declare import binary, with_attributes
 from hostacl.ops.dims import Shape
@@ -47,7 +48,7 @@ def adds(x: Array, value: float) -> Array:
     return x.astype(np.float64) + value if x.dtype.kind in "iu" else x + x.dtype.type(value)
 
 
-@kernel("Axpy", shape=broadcast("x1", "x2"))
+@kernel("Axpy", shape=broadcast("x1", "x2"), direct=in_blocks)
 def axpy(x1: Array, x2: Array, alpha: float) -> Array:
     """x1 + alpha·x2. Integers are computed with in float64 and cut off toward zero."""
     wide = x1.astype(np.float64) if x1.dtype.kind in "iu" else x1
@@ -75,13 +76,26 @@ def one_element(call: Call, name: str) -> None:
         raise call.refuse("HA504", f"{name} = {dims.text(shape)}; allowed: one element.")
 
 
-@kernel("AxpyV2", shape=with_scalars("alpha")("x1", "x2"))
+@kernel("AxpyV2", shape=with_scalars("alpha")("x1", "x2"), direct=in_blocks)
 def axpy_v2(x1: Array, x2: Array, alpha: Array) -> Array:
     """x1 + alpha·x2, where alpha has one element. Integers wrap."""
     return x1 + alpha.reshape(()) * x2
 
 
-@kernel("ClipByValue", "ClipByValueV2", shape=broadcast("x", "clip_value_min", "clip_value_max"))
+def direct_clip(call: Call) -> Any:
+    """The native loops of floats."""
+    if call.dtype("x") not in dtypes.FLOATS or settings().saturate:
+        return None
+
+    def run(x: Array, low: Array, high: Array, y: Array) -> None:
+        above = np.empty_like(y) if np.may_share_memory(high, y) else y
+        _kernels.maximum(x, low, above)
+        _kernels.minimum(above, high, y)
+
+    return run
+
+
+@kernel("ClipByValue", "ClipByValueV2", shape=broadcast("x", "clip_value_min", "clip_value_max"), direct=direct_clip)
 def clip_by_value(x: Array, clip_value_min: Array, clip_value_max: Array) -> Array:
     """min(max(x, low), high), all three broadcast. NaN stays NaN; where low > high it is high.
 
@@ -132,13 +146,13 @@ def xdivy(x1: Array, x2: Array) -> Array:
     return np.where(x1 == 0, x1.dtype.type(0), np.true_divide(x1, x2))
 
 
-binary("FloorDiv", floor_div)
-binary("FloorMod", floor_mod)
-binary("Mod", mod)
-binary("DivNoNan", div_no_nan)
-binary("Xlogy", xlogy)
-binary("Xdivy", xdivy)
-binary("Atan2", np.arctan2, "The angle of the point (x2, x1), from -π to π; signed zeros count.")
+binary("FloorDiv", floor_div, direct=in_blocks)
+binary("FloorMod", floor_mod, direct=in_blocks)
+binary("Mod", mod, direct=in_blocks)
+binary("DivNoNan", div_no_nan, direct=in_blocks)
+binary("Xlogy", xlogy, direct=in_blocks)
+binary("Xdivy", xdivy, direct=in_blocks)
+binary("Atan2", np.arctan2, "The angle of the point (x2, x1), from -π to π; signed zeros count.", direct=in_blocks)
 
 
 def onto(name: str, *others: str) -> Callable[[Call], Shape]:
@@ -161,25 +175,25 @@ def add_mat_shape(call: Call) -> Shape:
     return onto("c", "a", "b")(call)
 
 
-@kernel("AddMatMatElements", shape=add_mat_shape)
+@kernel("AddMatMatElements", shape=add_mat_shape, direct=in_blocks)
 def add_mat_mat_elements(c: Array, a: Array, b: Array, beta: Array, alpha: Array) -> Array:
     """beta·c + alpha·a·b, element by element."""
     return beta.reshape(()) * c + alpha.reshape(()) * a * b
 
 
-@kernel("Lerp", shape=broadcast("start", "end", "weight"))
+@kernel("Lerp", shape=broadcast("start", "end", "weight"), direct=in_blocks)
 def lerp(start: Array, end: Array, weight: Array) -> Array:
     """start + weight·(end - start)."""
     return start + weight * (end - start)
 
 
-@kernel("Addcmul", shape=with_scalars("value")("input_data", "x1", "x2"))
+@kernel("Addcmul", shape=with_scalars("value")("input_data", "x1", "x2"), direct=in_blocks)
 def addcmul(input_data: Array, x1: Array, x2: Array, value: Array) -> Array:
     """input_data + value·x1·x2, where value has one element. Integers wrap."""
     return input_data + value.reshape(()) * x1 * x2
 
 
-@kernel("Addcdiv", shape=with_scalars("value")("input_data", "x1", "x2"))
+@kernel("Addcdiv", shape=with_scalars("value")("input_data", "x1", "x2"), direct=in_blocks)
 def addcdiv(input_data: Array, x1: Array, x2: Array, value: Array) -> Array:
     """input_data + value·x1/x2, where value has one element. Integers: the quotient is cut off toward zero, x/0 is 0."""
     scaled = value.reshape(()) * x1
@@ -194,7 +208,7 @@ def checked_base(call: Call) -> Shape:
     return broadcast_inputs(call, "x1", "x2")
 
 
-@kernel("LogAddExp", shape=checked_base)
+@kernel("LogAddExp", shape=checked_base, direct=in_blocks)
 def log_add_exp(x1: Array, x2: Array, base: float, scale: float, shift: float) -> Array:
     """log(base^z1 + base^z2) to the base (-1 for e), z = scale·x + shift, without overflow."""
     z1, z2 = (x.astype(np.float64) * scale + shift for x in (x1, x2))

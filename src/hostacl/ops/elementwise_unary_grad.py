@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hostacl.ops.blocks import in_blocks
 from hostacl.ops.registry import kernel
 from hostacl.ops.shapes import broadcast
 
@@ -16,7 +17,7 @@ Array = NDArray[Any]
 
 def gradient(*op_types: str) -> Callable[[Callable[[Array, Array], Any]], Any]:
     """Declares z of y and dy, which have one shape (or broadcast)."""
-    return kernel(*op_types, shape=broadcast("y", "dy"))
+    return kernel(*op_types, shape=broadcast("y", "dy"), direct=in_blocks)
 
 
 @gradient("AbsGrad")

@@ -46,11 +46,27 @@ def sum_over(x: Array, axes: Axes, keep: bool) -> Any:
         return np.sum(x, axis=axes, keepdims=keep, dtype=wide)
     trailing = sorted(axes) == list(range(x.ndim - len(axes), x.ndim))
     if not trailing or x.size == 0:
-        return np.sum(x, axis=axes, keepdims=keep, dtype=np.float64)
+        return sum_in_runs(x, axes, keep)
     lead = x.shape[: x.ndim - len(axes)]
     out = np.empty(prod(lead), np.float32)
     _kernels.row_sum(np.ascontiguousarray(x).reshape(out.size, -1), out)
     return out.reshape(lead + (1,) * len(axes) if keep else lead)
+
+
+RUN = 64
+"""How many elements are added in float32 before the sum goes on in float64."""
+
+
+def sum_in_runs(x: Array, axes: Axes, keep: bool) -> Any:
+    """The sum of float32 over any axes: short runs along the longest of them in float32, the runs in float64."""
+    long = max(axes, key=lambda axis: x.shape[axis])
+    runs = x.shape[long] // RUN
+    if runs < 2:
+        return np.sum(x, axis=axes, keepdims=keep, dtype=np.float64)
+    head = x[(slice(None),) * long + (slice(0, runs * RUN),)]
+    parts = np.add.reduce(head.reshape(*x.shape[:long], runs, RUN, *x.shape[long + 1 :]), axis=long + 1)
+    rest = x[(slice(None),) * long + (slice(runs * RUN, None),)]
+    return sum(np.sum(part, axis=axes, keepdims=keep, dtype=np.float64) for part in (parts, rest))
 
 
 reduction("ReduceSum", "ReduceSumD", function=sum_over)

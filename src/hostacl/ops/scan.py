@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,10 @@ from hostacl.ops.shapes import axis as checked_axis
 from hostacl.tensors import dtypes
 
 Array = NDArray[Any]
+
+
+LONG = 256
+"""Elements from which on a slice is long."""
 
 
 def along_axis(call: Call) -> Shape:
@@ -30,25 +35,33 @@ def place_of(axis: Any, rank: int) -> int:
 
 
 def accumulate(function: np.ufunc, first: int, x: Array, axis: Any, exclusive: bool, reverse: bool) -> Array:
-    """A running sum or product; float32 runs in float64."""
-    line = np.moveaxis(np.atleast_1d(x), place_of(axis, x.ndim), -1)
-    line = line[..., ::-1] if reverse else line
-    wide = {"f": np.float64, "c": np.complex128}.get(x.dtype.kind, x.dtype)
-    result = np.empty(line.shape, wide)
+    """A running sum or product."""
+    place = place_of(axis, x.ndim)
+    line = np.atleast_1d(x).reshape(prod(x.shape[:place]), *(x.shape[place : place + 1] or (1,)), prod(x.shape[place + 1 :]))
+    result = np.empty_like(line)
+    source, target = (line[:, ::-1], result[:, ::-1]) if reverse else (line, result)
     if exclusive:
-        result[..., :1] = first
-        function.accumulate(line[..., :-1], axis=-1, dtype=wide, out=result[..., 1:])
-    else:
-        function.accumulate(line, axis=-1, dtype=wide, out=result)
-    result = result[..., ::-1] if reverse else result
-    return np.moveaxis(result, -1, place_of(axis, x.ndim)).reshape(x.shape)
+        target[:, :1] = first
+        source, target = source[:, :-1], target[:, 1:]
+    run_along(function, source, target)
+    return result.reshape(x.shape)
+
+
+def run_along(function: np.ufunc, x: Array, out: Array) -> None:
+    """Accumulates along axis 1: slice by slice where slices are long, which is faster than line by line."""
+    if x.shape[2] < LONG or x.shape[1] == 0:
+        function.accumulate(x, axis=1, dtype=x.dtype, out=out)
+        return
+    out[:, 0] = x[:, 0]
+    for place in range(1, x.shape[1]):
+        function(out[:, place - 1], x[:, place], out=out[:, place])
 
 
 @kernel("Cumsum", "CumsumD", shape=along_axis, values=("axis",))
 def cumsum(x: Array, axis: Any, exclusive: bool, reverse: bool) -> Array:
     """The running sum along an axis: exclusive starts with 0 and leaves the element itself out, reverse runs from the end.
 
-    Floats are added in float64 and rounded once, integers wrap.
+    Halves are added in float32 and rounded once, integers wrap.
     """
     return accumulate(np.add, 0, x, axis, exclusive, reverse)
 
@@ -57,7 +70,7 @@ def cumsum(x: Array, axis: Any, exclusive: bool, reverse: bool) -> Array:
 def cumprod(x: Array, axis: Any, exclusive: bool, reverse: bool) -> Array:
     """The running product along an axis: exclusive starts with 1 and leaves the element itself out, reverse runs from the end.
 
-    Floats are multiplied in float64 and rounded once, integers wrap.
+    Halves are multiplied in float32 and rounded once, integers wrap.
     """
     return accumulate(np.multiply, 1, x, axis, exclusive, reverse)
 
