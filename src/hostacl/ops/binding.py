@@ -120,7 +120,21 @@ def _single_count(
         return length
     if length is not None and optional == 0 and length != surplus and side == "input" and surplus < 1:
         raise Refused("HA513", f"{op}: attribute says {length} tensors {decl.name}, but {len(specs)} {side}s were given.")
-    return low
+    return next((count for count in range(low, high + 1) if _fits(decl, decls, specs, count)), low)
+
+
+def _fits(decl: TensorDecl, decls: Sequence[TensorDecl], specs: Sequence[TensorSpec], count: int) -> bool:
+    """Whether all dtypes are allowed when the dynamic one has this many tensors and trailing ones are missing."""
+    place = 0
+    for other in decls:
+        width = count if other is decl else 1
+        part = specs[place : place + width]
+        if any(not spec.absent and other.dtypes and spec.dtype not in other.allowed for spec in part):
+            return False
+        if other.kind == "required" and not part:
+            return False
+        place += width
+    return count > 0
 
 
 def _belongs(spec: TensorSpec, name: str) -> bool:

@@ -47,11 +47,14 @@ class Operator:
     dtype_attrs: Mapping[str, str] | None
     bits: bool
     direct: Callable[[Call], Callable[..., Any] | None] | None
+    batch: tuple[str, ...] = ()
 
     def bind(self, inputs: Sequence[TensorSpec], outputs: Sequence[TensorSpec], attrs: Mapping[str, Attr]) -> Call:
         """A call with all checked that can be known now; raises Refused. With no outputs at all it can still be inferred."""
         first: Refused | None = None
         for generation in self.prototype.generations:
+            if first is not None and _drops(self.prototype.newest, generation, attrs):
+                continue
             try:
                 return self._bind(generation, inputs, outputs, attrs)
             except Refused as refused:
@@ -123,6 +126,11 @@ class Operator:
         if not outputs or outputs[0].name != name:
             return None
         return next((attr for attr in DTYPE_ATTRS if attr in attrs and attrs[attr].kind in ("data_type", "int")), None)
+
+
+def _drops(newest: Generation, older: Generation, attrs: Mapping[str, Attr]) -> bool:
+    """Whether an older generation lacks a given attribute that the newest has: it would compute something else."""
+    return any(name in newest.attrs and name not in older.attrs for name in attrs)
 
 
 def _blanks(generation: Generation, length: int | None) -> list[TensorSpec]:
