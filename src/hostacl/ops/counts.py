@@ -47,9 +47,17 @@ def histogram_of(op: str, x: Array, bins: int, low: float, high: float) -> Array
     for start in range(0, flat.size, CHUNK):
         part = flat[start : start + CHUNK].astype(np.float64)
         part = part[(part >= low) & (part <= high)]
-        places = np.floor((part - low) * bins / (high - low)).astype(np.int64)
-        counts += np.bincount(np.minimum(places, bins - 1), minlength=bins)
+        counts += np.bincount(bins_of(part, bins, low, high), minlength=bins)
     return counts
+
+
+def bins_of(x: Array, bins: int, low: float, high: float) -> Array:
+    """The bin of each element within the range: by arithmetic, put right by comparing with the edges."""
+    edges = low + np.arange(bins + 1) * ((high - low) / bins)
+    places = np.minimum(((x - low) * (bins / (high - low))).astype(np.int64), bins - 1)
+    places -= (x < edges[places]) & (places > 0)
+    places += (x >= edges[places + 1]) & (places < bins - 1)
+    return places
 
 
 def finite_range(call: Call, low: float, high: float) -> None:
@@ -94,8 +102,7 @@ def histogram_fixed_width(x: Array, range: Array, nbins: Any, call: Call) -> Arr
     low, high, bins = float(range.ravel()[0]), float(range.ravel()[1]), runtime.one(nbins)
     part = x.reshape(-1).astype(np.float64)
     part = part[~np.isnan(part)]
-    places = np.floor((np.clip(part, low, high) - low) * bins / (high - low)).astype(np.int64)
-    return np.bincount(np.minimum(places, bins - 1), minlength=bins)
+    return np.bincount(bins_of(np.clip(part, low, high), bins, low, high), minlength=bins)
 
 
 def sized(call: Call) -> Shape:

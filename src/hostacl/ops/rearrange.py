@@ -12,7 +12,7 @@ from hostacl.ops.call import Call
 from hostacl.ops.dims import Shape
 from hostacl.ops.registry import kernel
 from hostacl.ops.shapes import axes as checked_axes
-from hostacl.ops.views import resolved
+from hostacl.ops.views import any_dim, resolved
 from hostacl.tensors import formats
 
 Array = NDArray[Any]
@@ -95,7 +95,7 @@ def confused(call: Call) -> Shape:
     if "shape" not in call.attrs and not call.known("shape"):
         count = dims.count(call.shape("shape"))
         assert isinstance(count, int)
-        return (runtime.up_to(dims.count(x)),) * count
+        return (any_dim(x),) * count
     if call.attr("transpose_first"):
         order = order_of(call, list(call.attr("perm")), len(x), "perm")
         return resolved(call, tuple(x[place] for place in order), call.ints("shape"))

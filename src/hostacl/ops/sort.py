@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -111,8 +112,8 @@ def search(sequence: Array, values: Array, right: bool) -> Array:
     """Where each value belongs in its row of a sequence: by halving, all values at once."""
     if sequence.ndim == 1:
         return np.searchsorted(sequence, values, side="right" if right else "left")
-    rows = sequence.reshape(-1, sequence.shape[-1])
-    wanted = values.reshape(len(rows), values.shape[-1])
+    lead = prod(sequence.shape[:-1])
+    rows, wanted = sequence.reshape(lead, sequence.shape[-1]), values.reshape(lead, values.shape[-1])
     low, high = np.zeros(wanted.shape, np.int64), np.full(wanted.shape, rows.shape[1], np.int64)
     for _ in range(rows.shape[1].bit_length()):
         middle = (low + high) // 2

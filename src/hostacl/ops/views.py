@@ -41,9 +41,14 @@ def reshaped(call: Call) -> Shape:
         length = dims.count(call.shape("shape"))
         if not isinstance(length, int):
             raise Unknown("shape")
-        return (*x[:first], *(Between(0, dims.bounds(dims.count(x))[1]),) * length, *x[last:])
+        return (*x[:first], *(any_dim(x),) * length, *x[last:])
     wanted = call.ints("shape")
     return (*x[:first], *resolved(call, x[first:last], wanted), *x[last:])
+
+
+def any_dim(x: Shape) -> Between:
+    """What a dim of a tensor of as many elements as x can be: of none at all, any."""
+    return Between(0, dims.bounds(dims.count(x))[1] or None)
 
 
 def replaced(call: Call, rank: int) -> tuple[int, int]:
