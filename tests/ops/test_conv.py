@@ -6,12 +6,12 @@ import itertools
 
 import numpy as np
 import pytest
-from tests.ops.calling import bind, eps, run, values
 
 from hostacl.errors import Refused
-from hostacl.ops import conv
+from hostacl.ops import correlation
 from hostacl.tensors import dtypes
 from hostacl.tensors.spec import TensorSpec as Spec
+from tests.ops.calling import bind, eps, run, values
 
 NCHW, NHWC, ND, HWCN = 0, 1, 2, 16
 
@@ -105,7 +105,7 @@ def test_small_tiles_give_the_same(monkeypatch):
     x, weight = values(0, (2, 3, 9, 8)), values(0, (2, 3, 3, 3), 1)
     attrs = {"layout": NCHW, "strides": [1, 1, 1, 1], "pads": [1, 1, 1, 1]}
     whole = run("Conv2D", x, weight, **attrs)
-    monkeypatch.setattr(conv, "TILE_BYTES", 2000)
+    monkeypatch.setattr(correlation, "TILE_BYTES", 2000)
     np.testing.assert_allclose(run("Conv2D", x, weight, **attrs), whole, rtol=1e-6)
 
 

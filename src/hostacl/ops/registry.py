@@ -33,6 +33,7 @@ def kernel(
     names: Mapping[str, str] | None = None,
     bits: bool = False,
     direct: Callable[..., Any] | None = None,
+    batch: Sequence[str] = (),
 ) -> Callable[[Function], Function]:
     """Declares a function to be the meaning of these operators (a D twin shares it with its base).
 
@@ -55,6 +56,7 @@ def kernel(
                     dtype_attrs,
                     bits,
                     direct,
+                    tuple(batch),
                 )
             )
         return function
@@ -80,6 +82,7 @@ def twin(op_type: str, of: str, **names: str) -> Operator:
             base.dtype_attrs,
             base.bits,
             base.direct,
+            base.batch,
         )
     )
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from hostacl.config import settings
 from hostacl.errors import Failed, Refused
 from hostacl.ops import dims, precision, smallfloat
+from hostacl.ops.batches import in_batches
 from hostacl.ops.call import Call, each_output
 from hostacl.tensors import dtypes, formats
 from hostacl.tensors.spec import TensorSpec
@@ -37,7 +38,7 @@ def function(call: Call) -> Callable[..., Shapes]:
     """What runs the call: a function of NumPy or _kernels that does just this, else the kernel between loads and stores."""
     if call.operator.direct is not None and is_simple(call) and (fast := call.operator.direct(call)) is not None:
         return fast
-    return _general(call)
+    return in_batches(call, _general) or _general(call)
 
 
 def is_simple(call: Call) -> bool:

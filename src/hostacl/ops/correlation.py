@@ -1,0 +1,85 @@
+"""Grouped cross-correlation over D, H and W: by BLAS on blocks of columns, padded block by block."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+from numpy.lib.stride_tricks import as_strided
+from numpy.typing import NDArray
+
+from hostacl import _kernels
+from hostacl.ops.conv_adjoint import Geometry
+from hostacl.ops.matmul import product
+
+Array = NDArray[Any]
+
+TILE_BYTES = 4 << 20
+"""What the columns of one tile may take."""
+
+
+def correlate(x: Array, weight: Array, geometry: Geometry, groups: int) -> Array:
+    """Grouped cross-correlation of NCDHW images with OIDHW filters; integers give int32."""
+    filters, channels, *kernel = weight.shape
+    sizes = [
+        (extent + before + after - (k - 1) * d - 1) // s + 1
+        for extent, k, s, d, (before, after) in zip(x.shape[2:], kernel, *geometry, strict=True)
+    ]
+    y = np.zeros((x.shape[0], filters, *sizes), np.int32 if x.dtype.kind in "iu" else x.dtype)
+    taps = channels * prod(kernel)
+    if y.size == 0 or taps == 0:
+        return y
+    matrix = weight.reshape(groups, filters // groups, taps)
+    for images, depth, rows in _tiles(x.shape[0], sizes, x.shape[1] * prod(kernel) * x.dtype.itemsize):
+        view = _patches(_slab(x, images, depth, rows, kernel, geometry), kernel, rows, sizes[2], geometry)
+        columns = _contiguous(view).reshape(view.shape[0], groups, taps, -1)
+        target = y[images, :, depth, rows]
+        target[...] = product(matrix, columns).reshape(target.shape)
+    return y
+
+
+def _contiguous(view: Array) -> Array:
+    """The patches in order: themselves for a filter of one element, else a copy."""
+    if view.flags.c_contiguous:
+        return view
+    columns = np.empty(view.shape, view.dtype)
+    _kernels.copy(view, columns)
+    return columns
+
+
+def _tiles(batch: int, sizes: Sequence[int], bytes_a_place: int) -> Iterator[tuple[slice, int, slice]]:
+    """Pieces of the output (images, depth, rows) whose columns stay small: rows of one image, or several images."""
+    depth, height, width = sizes
+    rows = min(height, max(1, TILE_BYTES // max(1, bytes_a_place * width)))
+    images = max(1, TILE_BYTES // max(1, bytes_a_place * width * height)) if rows == height else 1
+    for first in range(0, batch, images):
+        for plane in range(depth):
+            for row in range(0, height, rows):
+                yield slice(first, min(first + images, batch)), plane, slice(row, min(row + rows, height))
+
+
+def _slab(x: Array, images: slice, depth: int, rows: slice, kernel: Sequence[int], geometry: Geometry) -> Array:
+    """What a tile of the output sees of x, padding included: (N, C, kd, rows, W)."""
+    (sd, sh, _), (dd, dh, _), ((front, _), (top, _), (left, right)) = geometry
+    planes = [depth * sd - front + tap * dd for tap in range(kernel[0])]
+    low, high = rows.start * sh - top, (rows.stop - 1) * sh - top + (kernel[1] - 1) * dh + 1
+    inside = [(at, plane) for at, plane in enumerate(planes) if 0 <= plane < x.shape[2]]
+    if len(inside) == len(planes) and low >= 0 and high <= x.shape[3] and left == right == 0:
+        return x[images, :, planes[0] : planes[-1] + 1 : dd, low:high]
+    count = len(range(*images.indices(x.shape[0])))
+    slab = np.zeros((count, x.shape[1], len(planes), high - low, x.shape[4] + left + right), x.dtype)
+    first, last = max(low, 0), min(high, x.shape[3])
+    for at, plane in inside:
+        if last > first:
+            slab[:, :, at, first - low : last - low, left : left + x.shape[4]] = x[images, :, plane, first:last]
+    return slab
+
+
+def _patches(slab: Array, kernel: Sequence[int], rows: slice, width: int, geometry: Geometry) -> Array:
+    """A view (N, C, kd, kh, kw, rows, ow) of what each filter element meets at each place of a tile."""
+    n, c, d, h, w = slab.strides
+    (_, sh, sw), (_, dh, dw) = geometry.stride, geometry.dilation
+    shape = (*slab.shape[:2], *kernel, rows.stop - rows.start, width)
+    return as_strided(slab, shape, (n, c, d, h * dh, w * dw, h * sh, w * sw), writeable=False)
