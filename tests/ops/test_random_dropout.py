@@ -133,7 +133,7 @@ def test_without_replacement_each_category_comes_once():
 
 @pytest.mark.parametrize("bad", [[1, -1], [0, 0], [np.inf, 1], [np.nan, 1]])
 def test_weights_that_cannot_be_drawn_from_fail(bad):
-    with pytest.raises(Failed, match="allowed|fewer"):
+    with pytest.raises(Failed, match=r"allowed|fewer"):
         run("MultinomialWithReplacement", np.array(bad, np.float32), np.array([1]), np.array([0]), numsamples=1)
 
 
