@@ -154,3 +154,8 @@ def test_quantised_types_move_as_their_integers(op, code):
     out = np.zeros(expected.shape, x.dtype)
     bind(op, (Spec(code, x.shape), *inputs), [Spec(code, expected.shape)]).function()(x, *arrays, out)
     same_bits(out, np.ascontiguousarray(expected))
+
+
+def test_transpose_d_takes_bool_as_clients_send_it():
+    x = np.arange(24).reshape(2, 3, 4) % 5 == 0
+    np.testing.assert_array_equal(run("TransposeD", x, perm=[2, 0, 1]), x.transpose(2, 0, 1))

@@ -14,6 +14,7 @@ from hostacl.ops.call import Call, Unknown
 from hostacl.ops.dims import Between, Dim, Shape
 from hostacl.ops.registry import kernel
 from hostacl.ops.shapes import axes, broadcast_dim
+from hostacl.tensors import dtypes
 
 Array = NDArray[Any]
 
@@ -53,7 +54,11 @@ def direct_transpose(call: Call) -> Any:
     return lambda x, *rest: copy(x, rest[-1], perm)
 
 
-@kernel("Transpose", "TransposeD", shape=transposed, values=("perm",), bits=True, direct=direct_transpose)
+BOOL_TOO = dict.fromkeys(("x", "y"), (dtypes.BOOL,))
+"""ONNX Runtime sends bool to TransposeD."""
+
+
+@kernel("Transpose", "TransposeD", shape=transposed, values=("perm",), bits=True, direct=direct_transpose, dtypes=BOOL_TOO)
 def transpose(x: Array, perm: Any) -> Array:
     """x with its axes in the order of perm."""
     return np.transpose(x, tuple(int(place) for place in perm))
