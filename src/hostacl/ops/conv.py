@@ -141,7 +141,7 @@ def depthwise_shape(call: Call) -> Shape:
     data, x, weight = named_dims(call, 4)
     if dims.known(x["C"], weight["C"]) and x["C"] != weight["C"]:
         raise call.refuse("HA504", f"x has {x['C']} channels, the filter {weight['C']}; they must be equal.")
-    return output_shape(call, data, x, weight, x["C"] * weight["N"])  # type: ignore[operator]
+    return output_shape(call, data, x, weight, x["C"] * weight["N"])
 
 
 @kernel("DepthwiseConv2D", shape=depthwise_shape, **{**OPTIONS, "attrs": {"data_format": None}})

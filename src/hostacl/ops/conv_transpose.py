@@ -66,7 +66,7 @@ def output_padding(call: Call, order: str) -> list[int]:
 def output_channels(call: Call, x: dict[str, Dim], weight: dict[str, Dim]) -> Dim:
     """The filter's channels times groups; the filters are the channels of x."""
     groups = call.attr("groups")
-    if dims.known(x["C"], weight["N"]) and (x["C"] != weight["N"] or groups < 1 or x["C"] % groups):  # type: ignore[operator]
+    if dims.known(x["C"], weight["N"]) and (x["C"] != weight["N"] or groups < 1 or x["C"] % groups):
         raise call.refuse(
             "HA504",
             f"x has {x['C']} channels, the filter {weight['N']} at N, groups is {groups}; the first two must be equal, "

@@ -97,5 +97,6 @@ def gemm(a: Any, b: Any, c: Any, alpha: Any, beta: Any, transpose_a: bool, trans
     scaled = factor * total
     if total.dtype == object and c.dtype == object:
         return scaled + kept
-    wide = np.nan_to_num(np.abs(scaled.astype(np.float64)) + np.abs(kept), posinf=0) * 2.0**-22
+    scaled = scaled.astype(np.float64)
+    wide = np.nan_to_num(np.abs(scaled) + np.abs(kept), posinf=0) * 2.0**-22
     return Within(scaled + (np.zeros(c.shape) if rest == 0 else kept), abs(float(factor)) * slack + wide)
