@@ -154,13 +154,18 @@ def shifted(x: Array, offset: Any) -> Array:
 
 
 def batch_shape(call: Call) -> Shape:
-    """The product of the last two dims, the others broadcast; a vector is a row on the left, a column on the right."""
+    """The product of the last two dims, the others broadcast."""
+    return product_shape(call, "x1", "x2", call.attr("adj_x1"), call.attr("adj_x2"))
+
+
+def batch_or_vector_shape(call: Call) -> Shape:
+    """The same; a vector is a row on the left, a column on the right, and the result lacks that dim."""
     row, column = (len(rank_is(call, name, *range(1, 9))) == 1 for name in ("x1", "x2"))
     *lead, m, n = product_shape(call, "x1", "x2", call.attr("adj_x1"), call.attr("adj_x2"), least=1)
     return (*lead, *(() if row else (m,)), *(() if column else (n,)))
 
 
-@kernel("BatchMatMul", shape=batch_shape, direct=direct_product)
+@kernel("BatchMatMul", shape=batch_or_vector_shape, direct=direct_product)
 def batch_mat_mul(x1: Array, x2: Array, adj_x1: bool, adj_x2: bool) -> Array:
     """x1 · x2 over the last two dims, the leading ones broadcast.
 
