@@ -1,6 +1,7 @@
 // What every C function stands in: its name for the texts, and a catch-all, so that no exception leaves it.
 #pragma once
 
+#include "core/inject.hpp"
 #include "core/message.hpp"
 
 #include <exception>
@@ -33,6 +34,8 @@ template <class Body> HACL_INLINE Code guarded(const char* function, Body&& body
     try {
         Entry entry(function, __builtin_return_address(0));
         try {
+            if (may_inject())
+                if (Code code = injected_call(function)) return code;
             return body();
         } catch (...) {
             return escaped();
@@ -47,6 +50,7 @@ template <class Value, class Body> HACL_INLINE Value guarded_or(const char* func
     try {
         Entry entry(function, __builtin_return_address(0));
         try {
+            if (may_inject() && injected_call(function)) return fallback;
             return body();
         } catch (...) {
             escaped();

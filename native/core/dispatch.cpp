@@ -1,6 +1,7 @@
 #include "core/dispatch.hpp"
 
 #include "core/config.hpp"
+#include "core/inject.hpp"
 #include "core/message.hpp"
 #include "core/plans.hpp"
 #include "core/reading.hpp"
@@ -130,6 +131,7 @@ Code dispatch(Lock& lock, const StreamPtr& stream, Request& request) {
     if (Code code = check_buffers(&request)) return code;
     if (request.plan->shapes == Shapes::Data && !request.writes_back()) return refuse_data_dependent(request);
     use_plan(request.plan);
+    if (may_inject()) request.injected = injected_operator();
     if (request.plan->shapes != Shapes::Exact && request.writes_back()) {
         lock.unlock();
         request.site = call_site();

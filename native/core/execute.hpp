@@ -56,6 +56,7 @@ struct Request {
     std::vector<TensorDesc> input_descs, output_descs;
     OpAttr attr;
     std::string op_path;
+    Code injected = 0;     // the failure that a test asked for in its place
     bool saturate = false; // the device's aclrtFloatOverflowMode
     // Answers:
     std::vector<std::vector<int64_t>> true_shapes;

@@ -3,6 +3,7 @@
 #include "core/config.hpp"
 #include "core/context.hpp"
 #include "core/event.hpp"
+#include "core/inject.hpp"
 #include "core/log.hpp"
 #include "core/machine.hpp"
 #include "core/memory.hpp"
@@ -140,6 +141,7 @@ void reset_machine() {
     reset_all_devices();
     run_endings();
     forget_config_file();
+    forget_injections();
     {
         Lock lock = lock_machine();
         life().initialized = life().finalized = false;

@@ -73,6 +73,8 @@ const Rows& table() {
     return rows;
 }
 
+bool is_named(const Row& row, const char* name) { return std::strcmp(row.name, name) == 0 || std::strcmp(row.function, name) == 0; }
+
 bool add_function(PyObject* module, const Row& row) {
     auto* definition = new PyMethodDef{row.name, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(call)), METH_FASTCALL, nullptr};
     Ref capsule = Ref::take(PyCapsule_New(const_cast<Row*>(&row), nullptr, nullptr));
@@ -143,6 +145,13 @@ PyModuleDef definition = {PyModuleDef_HEAD_INIT, "_machine", "The machine: Ascen
                           nullptr, nullptr, nullptr};
 
 } // namespace
+
+const Row* find_row(const char* name) {
+    for (const Row& row : table())
+        if (is_named(row, name)) return &row;
+    return nullptr;
+}
+
 } // namespace hostacl
 
 PyMODINIT_FUNC PyInit__machine() { return PyModuleDef_Init(&hostacl::definition); }

@@ -2,9 +2,12 @@
 #include "core/config.hpp"
 #include "core/desc.hpp"
 #include "core/execute.hpp"
+#include "core/inject.hpp"
 #include "core/lifecycle.hpp"
 #include "core/machine.hpp"
 #include "module/machine_table.hpp"
+
+#include <dlfcn.h>
 
 namespace hostacl {
 namespace {
@@ -70,6 +73,21 @@ PyObject* plan_last_use_call(const Row&, const Args& args) { return to_python(pl
 
 PyObject* next_use_call(const Row&, const Args&) { return to_python(next_use()); }
 
+// inject_call(code, name): the next call of a function, by its C name or pyACL's, fails; 0 when there is none of that name.
+PyObject* inject_call_call(const Row&, const Args& args) {
+    const char* name = args.text(1);
+    const Row* found = find_row(name);
+    bool there = found ? found->target != nullptr : dlsym(RTLD_DEFAULT, ("hacl_" + std::string(name)).c_str()) != nullptr;
+    return to_python(there ? inject_call(args.integer<int32_t>(0), found ? found->name : name) : uint64_t{0});
+}
+
+// inject_operator(code, nth): the nth operator handed to a stream from now on fails.
+PyObject* inject_operator_call(const Row&, const Args& args) {
+    return to_python(inject_operator(args.integer<int32_t>(0), args.integer<int64_t>(1)));
+}
+
+PyObject* forget_injection_call(const Row&, const Args& args) { return to_python(forget_injection(args.integer<uint64_t>(0))); }
+
 // raise_in_thread(thread_id, exception): raised at that thread's next Python instruction; whether there is such a thread.
 PyObject* raise_in_thread_call(const Row&, const Args& args) {
     if (!PyExceptionClass_Check(args[1])) args.refuse(1, -1, "an exception class", args[1]);
@@ -103,6 +121,9 @@ void add_inspect_rows(Rows& rows) {
         {"configure", "hostacl.configure", configure_call, {"name", "value"}, 2},
         {"setting", "setting", setting_call, {"name"}, 1},
         {"raise_in_thread", "raise_in_thread", raise_in_thread_call, {"thread_id", "exception"}, 2},
+        {"inject_call", "inject_call", inject_call_call, {"code", "name"}, 2},
+        {"inject_operator", "inject_operator", inject_operator_call, {"code", "nth"}, 2},
+        {"forget_injection", "forget_injection", forget_injection_call, {"number"}, 1},
         {"drop_plans", "drop_plans", drop_plans_call, {"model"}, 1},
         {"plan_last_use", "plan_last_use", plan_last_use_call, {"model"}, 1},
         {"next_use", "next_use", next_use_call, {}, 0},

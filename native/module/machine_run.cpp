@@ -2,6 +2,7 @@
 #include "module/machine_run.hpp"
 
 #include "core/execute.hpp"
+#include "core/inject.hpp"
 #include "core/lifecycle.hpp"
 #include "core/machine.hpp"
 #include "core/message.hpp"
@@ -248,10 +249,14 @@ bool read_shapes(PyObject* result, Request* request) {
     return true;
 }
 
+std::string label_of(const PythonPlan& plan) {
+    const char* label = PyUnicode_AsUTF8(plan.label.get());
+    return label ? label : "?";
+}
+
 Failure failed(const PythonPlan& plan) {
     Failure failure = failure_from_exception(507015);
-    const char* label = PyUnicode_AsUTF8(plan.label.get());
-    failure.text += std::string(" [in ") + (label ? label : "?") + "]";
+    failure.text += " [in " + label_of(plan) + "]";
     return failure;
 }
 
@@ -259,6 +264,7 @@ Failure run(Request& request) {
     Crossing crossing;
     if (!crossing) return no_python(request.op);
     auto& plan = static_cast<PythonPlan&>(*request.plan);
+    if (request.injected) return {request.injected, "HA122 " + injected_text(request.injected, label_of(plan))};
     Arrays arrays(request.inputs.size() + request.outputs.size());
     for (size_t i = 0; i < request.inputs.size(); i++)
         if (!arrays.add(plan.inputs[i], request.inputs[i].data, false)) return failed(plan);

@@ -28,6 +28,9 @@ struct Row {
 
 using Rows = std::vector<Row>;
 
+// By the C function's name or pyACL's; null when there is none.
+const Row* find_row(const char* name);
+
 void add_base_rows(Rows& rows);
 void add_attr_rows(Rows& rows);
 void add_device_rows(Rows& rows);

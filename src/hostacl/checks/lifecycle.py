@@ -165,3 +165,10 @@ class EmptyGroupInfo(Rule, code="HA121", title="group info not filled", returns=
 
     From: the reference (ACL_ERROR_RT_GROUP_NOT_CREATE).
     """
+
+
+class Injected(Rule, code="HA122", title="injected failure", returns="the code asked for, such as 507035"):
+    """A test asked for this failure with hostacl.testing.inject: the call, or the operator, did nothing and failed as asked.
+
+    From: our own; a card cannot be made to fail on purpose.
+    """
