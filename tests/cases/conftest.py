@@ -1,0 +1,39 @@
+"""A fresh machine for each case, and the ways to execute."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+import acl
+import hostacl
+from hostacl import _machine
+from tests.cases.driver import WAYS
+
+
+@pytest.fixture(autouse=True)
+def machine() -> Iterator[None]:
+    hostacl.reset()
+    assert acl.init() == 0
+    assert acl.rt.set_device(0) == 0
+    yield
+    hostacl.reset()
+
+
+@pytest.fixture(params=WAYS)
+def way(request: pytest.FixtureRequest) -> str:
+    """Each way to execute: compiled in the call, or found among the models."""
+    return str(request.param)
+
+
+@pytest.fixture
+def stream() -> int:
+    handle, ret = acl.rt.create_stream()
+    assert ret == 0
+    return int(handle)
+
+
+def reports() -> dict[str, str]:
+    """The texts of the reports since the last time, by rule; failures are not among them."""
+    return {rule: text for rule, _, text, _, code, _ in _machine.take_reports() if code == 0}
