@@ -1,0 +1,1 @@
+"""ONNX Runtime's CANN provider as a client: run with the Python of its own environment, under ``hostacl run``."""

@@ -1,0 +1,89 @@
+"""A node that fails reaches the user as ONNX Runtime's error, with what hostacl says about it wherever the provider asks."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.client
+ROOT = Path(__file__).parents[3]
+
+FAILING_KERNEL = '''
+from hostacl.errors import Failed
+from hostacl.ops.registry import kernel
+from hostacl.ops.shapes import same_as
+
+@kernel("Reciprocal", shape=same_as("x"))
+def reciprocal(x):
+    if (x == 0).any():
+        raise Failed("HA510", "Reciprocal: x[0] = 0; allowed: numbers other than 0. Look at what feeds it.")
+    return 1 / x
+'''
+"""A user's own kernel, for none of those that the provider asks for fails on data."""
+
+PREAMBLE = """
+import numpy as np
+from tests.clients.onnxruntime.support import session, single_node
+
+def attempt(made, *arrays):
+    try:
+        print(made.run(None, {f"x{place}": array for place, array in enumerate(arrays)})[0].tolist())
+    except Exception as error:
+        print(type(error).__name__, str(error).replace(chr(10), " "))
+
+def float32(*values): return np.array(values, np.float32)
+"""
+
+
+def run(program: str, **environment: str) -> list[str]:
+    """The lines a program prints; it must end well."""
+    done = subprocess.run(
+        [sys.executable, "-c", PREAMBLE + program],
+        env={**os.environ, **environment}, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
+def test_a_node_that_fails_when_it_runs_says_why(tmp_path: Path) -> None:
+    kernels = tmp_path / "kernels.py"
+    kernels.write_text(FAILING_KERNEL)
+    program = """
+made = session(single_node("Reciprocal", [float32(1, 2)], opset=13)[0])
+for value in (2, 0, 4, 4): attempt(made, float32(value, value))
+"""
+    first, failed, kept, last = run(program, HOSTACL_OPS=str(kernels))
+    assert first == "[0.5, 0.5]"
+    assert "Non-zero status code returned while running Reciprocal node" in failed
+    assert "HA510: aclopCompileAndExecute(): Reciprocal: x[0] = 0; allowed: numbers other than 0." in failed
+    assert "CANN failure 507035" in kept  # the stream's failure, which the provider did not ask for after the bad node
+    assert last == "[0.25, 0.25]"
+
+
+def test_a_node_that_is_refused_names_the_call_and_the_log_says_why() -> None:
+    program = """
+made = session(single_node("MaxPool", [np.ones((1, 1, 6), np.float32)], opset=7, kernel_shape=[2])[0])
+attempt(made, np.ones((1, 1, 6), np.float32))
+good = session(single_node("Abs", [float32(1)], opset=13)[0])
+attempt(good, float32(-3))
+"""
+    lines = run(program, ASCEND_SLOG_PRINT_TO_STDOUT="1")
+    assert any("500002 HA" in line and "aclopCompileAndExecute(): MaxPoolV3: x" in line for line in lines), lines
+    assert any('running MaxPool node' in line and 'aclopCompileAndExecute("MaxPoolV3"' in line for line in lines), lines
+    assert lines[-1] == "[3.0]"
+
+
+def test_an_index_out_of_range_is_told_by_the_provider_that_runs_the_node() -> None:
+    program = """
+made = session(single_node("Gather", [float32(1, 2, 3), np.array([0])], opset=13)[0])
+attempt(made, float32(1, 2, 3), np.array([7]))
+attempt(made, float32(1, 2, 3), np.array([2]))
+"""
+    failed, good = run(program)
+    assert "Gather node" in failed
+    assert "out of data bounds" in failed
+    assert good == "[3.0]"

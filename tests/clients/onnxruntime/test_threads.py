@@ -1,0 +1,25 @@
+"""Several sessions on both providers, run from several threads at once: same values, flat memory, a clean end."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.client
+ROOT = Path(__file__).parents[3]
+RUNS = 1000
+MAY_GROW_KIB = 8 * 1024
+
+
+def test_a_thousand_runs_from_four_threads() -> None:
+    command = [sys.executable, "-m", "tests.clients.onnxruntime.threads_program", str(RUNS)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=400, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    said = json.loads(done.stdout)
+    assert said["wrong"] == []
+    assert said["after"] - said["before"] < MAY_GROW_KIB, said
