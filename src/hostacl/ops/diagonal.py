@@ -44,13 +44,13 @@ def kept(x: Array, inside: Array) -> Array:
 @kernel("Tril", shape=matrices, dtypes={"x": (dtypes.BOOL,), "y": (dtypes.BOOL,)}, bits=True)
 def tril(x: Array, diagonal: int) -> Array:
     """The lower triangle of each matrix (the last two axes) up to this diagonal, 0 above it."""
-    return kept(x, band(x.shape, None, diagonal))
+    return kept(x, np.tri(x.shape[-2], x.shape[-1], diagonal, dtype=np.bool_))
 
 
 @kernel("Triu", shape=matrices, dtypes={"x": (dtypes.BOOL,), "y": (dtypes.BOOL,)}, bits=True)
 def triu(x: Array, diagonal: int) -> Array:
     """The upper triangle of each matrix (the last two axes) from this diagonal on, 0 below it."""
-    return kept(x, band(x.shape, diagonal, None))
+    return kept(x, ~np.tri(x.shape[-2], x.shape[-1], diagonal - 1, dtype=np.bool_))
 
 
 @kernel("MatrixBandPart", shape=matrices, bits=True)

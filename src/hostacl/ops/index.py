@@ -20,6 +20,8 @@ Array = NDArray[Any]
 
 def checked_indices(op: str, indices: Array, size: int, name: str = "indices") -> Array:
     """Indices counted from the front, negative ones from the end; Failed names the first one out of range."""
+    if indices.size == 0 or (indices.min() >= 0 and indices.max() < size):
+        return indices
     wrong = (indices < -size) | (indices >= size)
     if wrong.any():
         place = tuple(int(one) for one in np.argwhere(wrong)[0])

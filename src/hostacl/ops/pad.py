@@ -80,10 +80,11 @@ def padded_dim(call: Call, mode: str, place: int, dim: Dim, pair: tuple[int, int
 def pad_with(x: Array, pairs: Pairs, value: Any) -> Array:
     """x with a constant around it, negative paddings cut off."""
     sized = list(zip(x.shape, pairs, strict=True))
-    out = np.empty([size + before + after for size, (before, after) in sized], x.dtype)
+    out = np.zeros([size + before + after for size, (before, after) in sized], x.dtype)
     inner = tuple(slice(max(b, 0), max(b, 0) + max(s + min(b, 0) + min(e, 0), 0)) for s, (b, e) in sized)
     taken = tuple(slice(max(-b, 0), s + min(e, 0)) for s, (b, e) in sized)
-    out[...] = value
+    if not isinstance(value, int) or value:
+        out[...] = value
     out[inner] = x[taken]
     return out
 
@@ -102,10 +103,25 @@ def sources(mode: str, size: int, before: int, after: int) -> Array:
 
 def pad_from(x: Array, pairs: Pairs, mode: str) -> Array:
     """x with its own elements around it."""
+    if all(min(pair) >= 0 for pair in pairs):
+        return grown(x, pairs, mode)
     for axis, (before, after) in enumerate(pairs):
         if before or after:
             x = np.take(x, sources(mode, x.shape[axis], before, after), axis=axis)
     return x
+
+
+def grown(x: Array, pairs: Pairs, mode: str) -> Array:
+    """The same where nothing is cut off: the middle is copied, then each border from it."""
+    out = np.empty([size + before + after for size, (before, after) in zip(x.shape, pairs, strict=True)], x.dtype)
+    out[tuple(slice(before, before + size) for size, (before, _) in zip(x.shape, pairs, strict=True))] = x
+    for axis, (before, after) in enumerate(pairs):
+        size = x.shape[axis]
+        source, lines = sources(mode, size, before, after) + before, np.moveaxis(out, axis, 0)
+        for border in (slice(0, before), slice(before + size, None)):
+            if source[border].size:
+                lines[border] = lines[source[border]]
+    return out
 
 
 def padded(call: Call, x: Array, paddings: Any, mode: str, value: Any) -> Array:

@@ -52,7 +52,7 @@ def rows_and_updates(call: Call, x: Array, ids: Array, count: int) -> tuple[Arra
 
 
 def segment_sums(rows: Array, parts: Array, count: int) -> Array:
-    """The sum of each segment: float32 in float64, integers wrap."""
+    """The sum of each segment: long float32 ones in float64, integers wrap."""
     if parts.dtype == np.float32:
         return accumulate.sums_of(rows, parts, count)
     return accumulate.add(np.zeros((count, parts.shape[1]), parts.dtype), rows, parts)
@@ -62,7 +62,7 @@ def segment_sums(rows: Array, parts: Array, count: int) -> Array:
 def unsorted_segment_sum(x: Array, segment_ids: Array, num_segments: Any, call: Call) -> Array:
     """The sum of all parts of x with one number; a segment without any is 0, negative numbers are dropped.
 
-    Half types and float32 are added in float64, integers wrap.
+    More than 64 half or float32 elements of a segment are added in float64; integers wrap.
     """
     count = runtime.one(num_segments)
     rows, parts = rows_and_updates(call, x, segment_ids, count)
@@ -175,7 +175,7 @@ def embedding_dense_grad(
 ) -> Array:
     """The sum of the rows of grad that each row of the weights was looked up for; row padding_idx stays 0 (-1: none).
 
-    scale_grad_by_freq divides each sum by how often its row was looked up. Sums are in float64, rounded once.
+    scale_grad_by_freq divides each sum by how often its row was looked up. Long sums are in float64; all are rounded once.
     """
     rows = checked_indices(call.op_type, indices, num_weights).reshape(-1)
     parts = grad.reshape(rows.size, grad.shape[-1])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import prod
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,9 @@ from hostacl.tensors import dtypes
 Array = NDArray[Any]
 
 WIDER = (dtypes.INT64,)
+
+LONG = 64
+"""Values of a row from which on it is searched by itself."""
 
 
 def index_width(name: str) -> Any:
@@ -109,11 +112,20 @@ def less(one: Array, other: Array) -> Array:
 
 
 def search(sequence: Array, values: Array, right: bool) -> Array:
-    """Where each value belongs in its row of a sequence: by halving, all values at once."""
+    """Where each value belongs in its row of a sequence."""
     if sequence.ndim == 1:
         return np.searchsorted(sequence, values, side="right" if right else "left")
     lead = prod(sequence.shape[:-1])
     rows, wanted = sequence.reshape(lead, sequence.shape[-1]), values.reshape(lead, values.shape[-1])
+    if wanted.shape[1] >= LONG:
+        side: Literal["left", "right"] = "right" if right else "left"
+        found = [np.searchsorted(row, each, side=side) for row, each in zip(rows, wanted, strict=True)]
+        return np.array(found, np.int64).reshape(values.shape)
+    return _halve(rows, wanted, right).reshape(values.shape)
+
+
+def _halve(rows: Array, wanted: Array, right: bool) -> Array:
+    """All values of all rows at once."""
     low, high = np.zeros(wanted.shape, np.int64), np.full(wanted.shape, rows.shape[1], np.int64)
     for _ in range(rows.shape[1].bit_length()):
         middle = (low + high) // 2
@@ -121,7 +133,7 @@ def search(sequence: Array, values: Array, right: bool) -> Array:
         after = ~less(wanted, found) if right else less(found, wanted)
         open_ = low < high
         low, high = np.where(open_ & after, middle + 1, low), np.where(open_ & ~after, middle, high)
-    return low.reshape(values.shape)
+    return low
 
 
 @kernel("SearchSorted", shape=searched)

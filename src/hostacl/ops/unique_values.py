@@ -33,7 +33,7 @@ def sorted_groups(x: Array) -> Groups:
     """Groups of a vector in ascending order. Each NaN is a group of its own, behind all others."""
     if x.dtype.kind in "iuf":
         code = dtypes.code_of(x.dtype.name)
-        order = ordering.sorted_places(ordering.keys(x[None], code))[0]
+        order = ordering.stable_places(ordering.keys(x[None], code))[0]
     else:
         order = np.argsort(x, kind="stable")
     return _groups(order, changes(x[order]))

@@ -8,8 +8,8 @@ import numpy as np
 
 from hostacl.tensors import dtypes
 from random_calls.dice import Dice
-from random_calls.oracle import finite, oracle, shapes, summed
-from random_calls.oracles.gather import coordinates
+from random_calls.oracle import Within, finite, oracle, shapes, summed
+from random_calls.oracles.gather import coordinates, last_bit
 
 LONG = (dtypes.DOUBLE, dtypes.COMPLEX128)
 
@@ -47,7 +47,8 @@ def one_by_one(var: Any, places: Any, updates: Any, how: str, code: int) -> Any:
             size[place] = size[place] + finite(abs(value)) if how in ("Add", "Sub") else finite(abs(result[place]))
     if size is None or how in ("Update", "Max", "Min"):
         return result
-    return summed(result, size, 8 + len(updates), 53 if code in LONG else 24)
+    value, slack = summed(result, size, 8 + len(updates), 53 if code in LONG else 24)
+    return Within(value, slack + last_bit(value, code))
 
 
 def how_of(dice: Dice) -> str:
