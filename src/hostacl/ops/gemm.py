@@ -197,7 +197,7 @@ def lora_shape(call: Call) -> Shape:
     equal_dims(call, y[0], rank_is(call, "indices", 1)[0], "indices must have one entry for each row of y.")
     width = second[2] if size < 0 else size
     equal_dims(call, width, second[2], f"y_slice_size = {size}, weightB gives {second[2]} columns; they must be equal.")
-    if offset < 0 or (dims.known(width, y[1]) and offset + width > y[1]):  # type: ignore[operator]
+    if offset < 0 or (dims.known(width, y[1]) and offset + width > y[1]):
         raise call.refuse("HA508", f"y_offset = {offset} with {width} columns; y has {y[1]}.")
     inner = second[3]
     if call.has("weightA"):
