@@ -41,9 +41,11 @@ class OperatorTask : public Task {
     std::unique_ptr<Request> request_;
 };
 
-// Makes the request own all that it needs once the call has returned.
-void detach(Request* request) {
-    request->op_owned = request->op;
+// The request in a place of its own, owning all that it needs once the call has returned. (Moved first: a short op_owned
+// lies inside the request.)
+std::unique_ptr<Request> detach(Request&& given) {
+    if (given.op_owned.empty()) given.op_owned = given.op;
+    auto request = std::make_unique<Request>(std::move(given));
     request->op = request->op_owned.c_str();
     for (Argument& input : request->inputs) {
         if (!input.host || input.absent || input.is_const || !input.data) continue;
@@ -51,6 +53,7 @@ void detach(Request* request) {
         input.copy.assign(bytes, bytes + input.bytes);
         input.data = input.copy.data();
     }
+    return request;
 }
 
 // The true dims of a synchronous call, into the caller's descriptors. Lock held.
@@ -81,10 +84,8 @@ class SynchronousTask : public OperatorTask {
 };
 
 Code run_synchronously(const StreamPtr& stream, Request&& request) {
-    auto owned = std::make_unique<Request>(std::move(request));
-    detach(owned.get());
     Request answer;
-    Failure failure = submit_and_run(stream, std::make_unique<SynchronousTask>(std::move(owned), &answer));
+    Failure failure = submit_and_run(stream, std::make_unique<SynchronousTask>(detach(std::move(request)), &answer));
     if (failure.code) return fail_verbatim(failure.code, failure.text);
     Lock lock = lock_machine();
     write_back(answer);
@@ -142,10 +143,10 @@ Code dispatch(Lock& lock, const StreamPtr& stream, Request& request) {
         lock.unlock();
         code = run_now(stream, request);
     } else {
-        detach(&request);
+        auto owned = detach(std::move(request));
         lock.unlock();
-        request.site = call_site();
-        code = submit(stream, std::make_unique<OperatorTask>(std::make_unique<Request>(std::move(request))));
+        owned->site = call_site();
+        code = submit(stream, std::make_unique<OperatorTask>(std::move(owned)));
     }
     if (code || !config().launch_blocking) return code;
     return synchronize(stream, -1);
