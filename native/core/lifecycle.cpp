@@ -61,14 +61,15 @@ void end_everything() {
     std::fflush(nullptr);
 }
 
-Code repeated_init(const std::string& text) {
+Code repeated_init(const char* path, const std::string& text) {
     bool differs;
     {
         Lock lock = lock_machine();
         life().references++;
         differs = !text.empty() && text != life().config_text;
     }
-    if (differs) report("HA115", "configPath names another configuration than the first aclInit; it is ignored");
+    if (differs)
+        report("HA115", format("configPath = \"%s\" holds another configuration than that of the first aclInit; it is ignored until aclFinalize", path));
     return fail(ACL_ERROR_REPEAT_INITIALIZE, "HA111", "aclInit was called before in this process; this is harmless");
 }
 
@@ -95,9 +96,9 @@ Code initialize(const char* path) {
     std::string text;
     if (path && *path)
         if (Code code = read_config_file(path, &text)) return code;
-    if (is_initialized()) return repeated_init(text);
+    if (is_initialized()) return repeated_init(path, text);
     if (Code code = apply_config_text(text, path ? path : "")) return code;
-    if (!begin_life(text)) return repeated_init(text);
+    if (!begin_life(text)) return repeated_init(path, text);
     if (log_on(LogLevel::Info))
         log_line(LogLevel::Info,
                  format("aclInit, scheduler %s, %s", setting("scheduler").c_str(), setting("soc").c_str()));
