@@ -47,7 +47,8 @@ def test_a_type_that_is_not_listed(way: str) -> None:
 def test_broadcast_names_the_dim_that_cannot(way: str) -> None:
     (case,) = runs("B028")
     np.testing.assert_array_equal(result(case, way=way), [[1, 2, 3], [1, 2, 3]])
-    refused(case, "BroadcastToD", "3", "4", "[2,4]", "dim 1", attrs={"shape": [2, 4]}, tensors={"y": {"shape": [2, 4]}}, way=way)
+    wider = {"attrs": {"shape": [2, 4]}, "tensors": {"y": {"shape": [2, 4]}}}
+    refused(case, "BroadcastToD", "3", "4", "[2,4]", "dim 1", **wider, way=way)
 
 
 @pytest.mark.case("B029")
@@ -59,7 +60,10 @@ def test_a_described_output_of_another_shape(way: str) -> None:
 
 
 @pytest.mark.case("B038")
-@pytest.mark.parametrize(("shape", "perm", "names"), [([3], [1], ["perm[0] = 1", "rank 1"]), ([2, 3], [0, 0], ["perm", "[0, 0]", "twice", "rank 2"])])
+@pytest.mark.parametrize(
+    ("shape", "perm", "names"),
+    [([3], [1], ["perm[0] = 1", "rank 1"]), ([2, 3], [0, 0], ["perm", "[0, 0]", "twice", "rank 2"])],
+)
 def test_perm_must_be_a_permutation(way: str, shape: list[int], perm: list[int], names: list[str]) -> None:
     (case,) = runs("B038")
     tensors = {"x": {"shape": shape}, "y": {"shape": shape}, "perm": {"shape": [len(perm)]}}
@@ -115,7 +119,9 @@ def test_an_asynchronous_copy_from_ordinary_memory_is_reported(stream: int) -> N
 
 
 @pytest.mark.case("B086")
-@pytest.mark.parametrize(("version", "at_call", "at_synchronize"), [("8.0.RC3", 207000, 0), ("9.0", 207000, 0), ("8.0.RC2", 0, 207000)])
+@pytest.mark.parametrize(
+    ("version", "at_call", "at_synchronize"), [("8.0.RC3", 207000, 0), ("9.0", 207000, 0), ("8.0.RC2", 0, 207000)]
+)
 def test_host_to_host_by_version(version: str, at_call: int, at_synchronize: int) -> None:
     source, target = np.arange(4), np.zeros(4, int)
     with hostacl.settings(cann=version):

@@ -23,7 +23,8 @@ def test_the_length_of_a_range_is_inferred(start: int, limit: int, delta: int) -
     inputs = [const(np.array([value], np.int32)) for value in (start, limit, delta)]
     out = int(acl.create_tensor_desc(-1, [], -1))
     attr = acl.op.create_attr()
-    assert acl.op.infer_shape("Range", [one.desc for one in inputs], [one.buffer for one in inputs], 1, [out], attr) == 0, message()
+    descs, buffers = [one.desc for one in inputs], [one.buffer for one in inputs]
+    assert acl.op.infer_shape("Range", descs, buffers, 1, [out], attr) == 0, message()
     assert acl.get_tensor_desc_num_dims(out) == 1
     assert acl.get_tensor_desc_dim_v2(out, 0) == (len(range(start, limit, delta)), 0)
 

@@ -95,8 +95,8 @@ def test_bits(way: str) -> None:
 @pytest.mark.parametrize("offset", [0, 2])
 def test_invert_of_lengths_around_a_block(way: str, count: int, offset: int) -> None:
     (case,) = runs("B020")
-    shape = {"shape": [count]}
-    run = Run(case, tensors={"x": {**shape, "buffer_bytes": 2 * count + offset}, "y": {**shape, "buffer_bytes": 2 * count + offset}}, way=way)
+    tensor = {"shape": [count], "buffer_bytes": 2 * count + offset}
+    run = Run(case, tensors={"x": tensor, "y": tensor}, way=way)
     run.memories[0].write(np.concatenate([np.zeros(offset, np.uint8), np.arange(count, dtype=np.int16).view(np.uint8)]))
     for tensor in (*run.inputs, *run.outputs):
         tensor.pointer += offset
@@ -153,9 +153,10 @@ def test_no_axes_mean_all_or_none_by_the_attribute(way: str) -> None:
     (case,) = runs("B033")
     equal(result(case, way=way), 3.5)
     empty = {"axes": {"shape": [0]}}
-    equal(result(case, tensors=empty, values={"axes": []}, attrs={"noop_with_empty_axes": False}, way=way), 3.5)
-    got = result(case, tensors={**empty, "y": {"shape": [2, 3]}}, values={"axes": []}, attrs={"noop_with_empty_axes": True}, way=way)
-    equal(got, [[1, 2, 3], [4, 5, 6]])
+    no_axes = {"values": {"axes": []}, "way": way}
+    equal(result(case, tensors=empty, attrs={"noop_with_empty_axes": False}, **no_axes), 3.5)
+    as_it_is = {**empty, "y": {"shape": [2, 3]}}
+    equal(result(case, tensors=as_it_is, attrs={"noop_with_empty_axes": True}, **no_axes), [[1, 2, 3], [4, 5, 6]])
 
 
 @pytest.mark.case("B035")
@@ -265,7 +266,8 @@ def test_a_mask_has_its_first_element_in_the_lowest_bit(way: str) -> None:
     equal(result(case, values={"mask": full}, way=way), np.full(130, 2.0))
     full[0] = 0xFE
     equal(result(case, values={"mask": full}, way=way), [0.0] + [2.0] * 129)
-    refused(case, "DropOutDoMask", "mask", "17", "32", values={"mask": np.full(17, 0xFF)}, tensors={"mask": {"shape": [17]}}, way=way)
+    short = {"values": {"mask": np.full(17, 0xFF)}, "tensors": {"mask": {"shape": [17]}}}
+    refused(case, "DropOutDoMask", "mask", "17", "32", **short, way=way)
 
 
 @pytest.mark.case("B060")
