@@ -19,6 +19,24 @@ def same_as(*names: str) -> Rule:
     return lambda call: [call.shape(name) for name in names]
 
 
+def alike(*names: str) -> Rule:
+    """The shape that these inputs all have: ``alike("x", "grad")``; absent optional ones do not count."""
+    return lambda call: alike_inputs(call, *names)
+
+
+def alike_inputs(call: Call, *names: str) -> Shape:
+    """The one shape of several inputs of a call; refuses those that differ."""
+    first, *others = [name for name in names if call.has(name)]
+    result = call.shape(first)
+    for name in others:
+        shape = call.shape(name)
+        text = f"{first} = {dims.text(result)}, {name} = {dims.text(shape)} differ; they must have one shape."
+        if len(shape) != len(result):
+            raise call.refuse("HA504", text)
+        result = tuple(equal_dims(call, one, other, text) for one, other in zip(result, shape, strict=True))
+    return result
+
+
 def broadcast(*names: str) -> Rule:
     """The common shape of these inputs by NumPy's rule; absent optional ones do not count."""
     return lambda call: broadcast_inputs(call, *names)
@@ -38,6 +56,15 @@ def broadcast_inputs(call: Call, *names: str) -> Shape:
             raise call.refuse("HA504", f"{told} do not broadcast; each dim, from the last, must be equal or 1.")
         result = joined
     return result
+
+
+def broadcasts_to(call: Call, name: str, shape: Shape, other: str) -> None:
+    """Refuses an input that does not broadcast to the shape of another one."""
+    given = call.shape(name)
+    joined = broadcast_shapes(shape, given)
+    grown = joined is None or len(joined) != len(shape) or (dims.known(*joined, *shape) and joined != shape)
+    if grown:
+        raise call.refuse("HA504", f"{name} = {dims.text(given)} does not broadcast to {other} = {dims.text(shape)}.")
 
 
 def broadcast_shapes(one: Shape, other: Shape) -> Shape | None:
