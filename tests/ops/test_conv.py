@@ -131,3 +131,21 @@ def test_unknown_dims_stay_unknown_with_ranges():
     (one,) = bind("Conv2D", specs, strides=[1, 1, 2, 1], pads=[1, 0, 2, 1]).infer()
     assert one.shape == (-1, 6, -1, 9)
     assert one.ranges == ((1, 8), (6, 6), (1, 32), (9, 9))
+
+
+@pytest.mark.parametrize("groups", [1, 2])
+def test_the_result_may_lie_in_the_memory_of_x(groups):
+    x, weight, bias = values(0, (3, 2, 5, 5)), values(0, (2, 2 // groups, 3, 3), 1), values(0, (2,), 2)
+    attrs = {"layout": NCHW, "strides": [1, 1, 1, 1], "pads": [1, 1, 1, 1]}
+    expected = reference(x, weight, (1, 1), (1, 1, 1, 1), (1, 1), groups) + bias.reshape(-1, 1, 1)
+    bind("Conv2D", (x, weight, bias), [Spec(0, x.shape, NCHW)], **attrs).function()(x, weight, bias, x)
+    np.testing.assert_allclose(x, expected, rtol=1e-5, atol=1e-4)
+
+
+@pytest.mark.parametrize("size", [(1, 1), (3, 2)])
+def test_columns_of_one_call_are_not_those_of_the_next(size):
+    x, one, other = values(0, (1, 2, 6, 6)), values(0, (3, 2, *size), 1), values(0, (3, 2, *size), 2)
+    attrs = {"layout": NCHW, "strides": [1, 1, 1, 1], "pads": [0, 0, 0, 0]}
+    first, second = run("Conv2D", x, one, **attrs), run("Conv2D", x * 2, other, **attrs)
+    np.testing.assert_allclose(first, reference(x, one, (1, 1), (0,) * 4, (1, 1), 1), rtol=1e-5, atol=1e-4)
+    np.testing.assert_allclose(second, reference(x * 2, other, (1, 1), (0,) * 4, (1, 1), 1), rtol=1e-5, atol=1e-4)

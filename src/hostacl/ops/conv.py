@@ -23,6 +23,7 @@ from hostacl.ops.conv_grad import (
     to,
 )
 from hostacl.ops.correlation import correlate
+from hostacl.ops.declare import codes
 from hostacl.ops.dims import Dim, Shape
 from hostacl.ops.matmul import shifted
 from hostacl.ops.registry import kernel
@@ -109,7 +110,32 @@ OPTIONS: dict[str, Any] = {
 """What the convolutions have in common."""
 
 
-@kernel("Conv2D", "Conv3D", shape=conv_shape, **OPTIONS)
+def direct_conv(call: Call) -> Any:
+    """Straight into y, for float32 with the channels first everywhere."""
+    rank = call.rank("x")
+    data = data_letters(call.format("x"), call.attr("data_format"), rank)
+    given, layout = codes(call), call.outputs["y"].specs[0].format
+    if set(given) != {dtypes.FLOAT} or call.has("offset_w"):
+        return None
+    if not data[1] == filter_letters(call.format("filter"), data)[1] == axes_like(layout, data)[1] == "C":
+        return None
+    order = attribute_order(call.attr("data_format"), data)
+    geometry = geometry_of(call.attr("strides"), call.attr("dilations"), call.attr("pads"), order).in_3d()
+    groups = call.attr("groups")
+
+    def run(x: Array, weight: Array, *rest: Array) -> None:
+        *bias, y = rest
+        overlap = any(np.may_share_memory(y, one) for one in (x, weight, *bias))
+        images, filters, target = (to(one, data, "NCDHW") for one in (x, weight, np.empty_like(y) if overlap else y))
+        correlate(images, filters, geometry, groups or images.shape[1] // max(filters.shape[1], 1), target)
+        with_channel_bias(target, bias[0] if bias else None)
+        if overlap:
+            y[...] = target.reshape(y.shape)
+
+    return run
+
+
+@kernel("Conv2D", "Conv3D", shape=conv_shape, direct=direct_conv, **OPTIONS)
 def conv(
     x: Array, filter: Array, bias: Array | None, offset_w: Array | None, strides: Sequence[int], pads: Sequence[int],
     dilations: Sequence[int], groups: int | None, data_format: str | None, offset_x: int, formats: dict[str, int],

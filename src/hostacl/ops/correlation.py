@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator, Sequence
 from math import prod
 from typing import Any
@@ -20,31 +21,59 @@ TILE_BYTES = 4 << 20
 """What the columns of one tile may take."""
 
 
-def correlate(x: Array, weight: Array, geometry: Geometry, groups: int) -> Array:
-    """Grouped cross-correlation of NCDHW images with OIDHW filters; integers give int32."""
+class _Workspace(threading.local):
+    """Memory for the columns of a thread, kept: fresh pages cost more than filling them."""
+
+    flat: Array = np.empty(0, np.uint8)
+
+    def array(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+        """An array with any contents; it is the one given before. What is far larger than a tile is not kept."""
+        size = prod(shape) * dtype.itemsize
+        if size > 2 * TILE_BYTES:
+            return np.empty(shape, dtype)
+        if self.flat.size < size:
+            self.flat = np.empty(max(size, TILE_BYTES), np.uint8)
+        return self.flat[:size].view(dtype).reshape(shape)
+
+
+_workspace = _Workspace()
+
+
+def correlate(x: Array, weight: Array, geometry: Geometry, groups: int, y: Array | None = None) -> Array:
+    """Grouped cross-correlation of NCDHW images with OIDHW filters, into y where it is given; integers give int32."""
     filters, channels, *kernel = weight.shape
     sizes = [
         (extent + before + after - (k - 1) * d - 1) // s + 1
         for extent, k, s, d, (before, after) in zip(x.shape[2:], kernel, *geometry, strict=True)
     ]
-    y = np.zeros((x.shape[0], filters, *sizes), np.int32 if x.dtype.kind in "iu" else x.dtype)
+    if y is None:
+        y = np.empty((x.shape[0], filters, *sizes), np.int32 if x.dtype.kind in "iu" else x.dtype)
     taps = channels * prod(kernel)
     if y.size == 0 or taps == 0:
+        y[...] = 0
         return y
     matrix = weight.reshape(groups, filters // groups, taps)
     for images, depth, rows in _tiles(x.shape[0], sizes, x.shape[1] * prod(kernel) * x.dtype.itemsize):
         view = _patches(_slab(x, images, depth, rows, kernel, geometry), kernel, rows, sizes[2], geometry)
         columns = _contiguous(view).reshape(view.shape[0], groups, taps, -1)
-        target = y[images, :, depth, rows]
-        target[...] = product(matrix, columns).reshape(target.shape)
+        _product_into(y[images, :, depth, rows], matrix, columns)
     return y
 
 
+def _product_into(target: Array, matrix: Array, columns: Array) -> None:
+    """Writes the products of each group into (N, filters, rows, width); floats by BLAS, which takes rows that lie apart."""
+    place = target.reshape(*columns.shape[:2], matrix.shape[1], -1)
+    if matrix.dtype.kind == "f" and np.may_share_memory(place, target):
+        np.matmul(matrix, columns, out=place)
+    else:
+        target[...] = product(matrix, columns).reshape(target.shape)
+
+
 def _contiguous(view: Array) -> Array:
-    """The patches in order: themselves for a filter of one element, else a copy."""
+    """The patches in order: themselves for a filter of one element, else a copy, which holds until the next one."""
     if view.flags.c_contiguous:
         return view
-    columns = np.empty(view.shape, view.dtype)
+    columns = _workspace.array(view.shape, view.dtype)
     _kernels.copy(view, columns)
     return columns
 
