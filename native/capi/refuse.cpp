@@ -25,12 +25,12 @@ constexpr const char* kModel =
     "whole models are not run, only single operators; use an inference engine for it";
 constexpr const char* kDump =
     "dumping is not there; `hostacl trace` records operators and their data";
-constexpr const char* kNotYet =
-    "not there yet";
 constexpr const char* kAllocator =
     "user allocators are not there; memory comes from aclrtMalloc";
 constexpr const char* kBinary =
     "device binaries cannot run on a CPU; register the operator with hostacl.op instead";
+constexpr const char* kNotYet =
+    "not there yet";
 
 } // namespace
 
@@ -165,14 +165,8 @@ REFUSE(int32_t, aclmdlSetInputDynamicDims, 200001, kModel, 200001)
 REFUSE(int32_t, aclmdlUnload, 200001, kModel, 200001)
 REFUSE(int32_t, aclnnFinalize, 200001, kAclnn, 200001)
 REFUSE(int32_t, aclnnInit, 200001, kAclnn, 200001)
-REFUSE(int32_t, aclopCreateKernel, 200001, kNotYet, 200001)
-REFUSE(int32_t, aclopRegisterCompileFunc, 200001, kNotYet, 200001)
-REFUSE(int32_t, aclopSetKernelArgs, 200001, kNotYet, 200001)
-REFUSE(int32_t, aclopSetKernelWorkspaceSizes, 200001, kNotYet, 200001)
 REFUSE(int32_t, aclopStartDumpArgs, 200001, kDump, 200001)
 REFUSE(int32_t, aclopStopDumpArgs, 200001, kDump, 200001)
-REFUSE(int32_t, aclopUnregisterCompileFunc, 200001, kNotYet, 200001)
-REFUSE(int32_t, aclopUpdateParams, 200001, kNotYet, 200001)
 REFUSE(void*, aclrtAllocatorCreateDesc, 200001, kAllocator, nullptr)
 REFUSE(int32_t, aclrtAllocatorDestroyDesc, 200001, kAllocator, 200001)
 REFUSE(int32_t, aclrtAllocatorRegister, 200001, kAllocator, 200001)

@@ -6,6 +6,7 @@
 #include "core/plans.hpp"
 #include "core/reading.hpp"
 #include "core/saturation.hpp"
+#include "core/user_kernels.hpp"
 
 namespace hostacl {
 namespace {
@@ -125,7 +126,7 @@ bool nothing_to_do(const std::vector<Argument>& outputs) {
 Code make_plan(Request& request) {
     if (Code code = need_python(request.op)) return code;
     Failure failure = hooks().prepare(request);
-    return failure.code ? fail_verbatim(failure.code, named(request.function, failure.text)) : 0;
+    return failure.code ? fail_verbatim(failure.code, named(request.function, failure.text + binary_hint(request.op))) : 0;
 }
 
 Code dispatch(Lock& lock, const StreamPtr& stream, Request& request) {

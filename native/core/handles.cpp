@@ -35,6 +35,7 @@ const char* kind_name(Kind kind) {
     case Kind::Context: return "context";
     case Kind::Stream: return "stream";
     case Kind::Event: return "event";
+    case Kind::KernelDesc: return "kernel descriptor";
     case Kind::Other: return "other handle";
     }
     return "";

@@ -11,7 +11,7 @@
 
 namespace hostacl {
 
-enum class Kind : uint8_t { TensorDesc = 1, DataBuffer, OpAttr, OpHandle, Context, Stream, Event, Other };
+enum class Kind : uint8_t { TensorDesc = 1, DataBuffer, OpAttr, OpHandle, Context, Stream, Event, KernelDesc, Other };
 
 const char* kind_name(Kind kind); // "tensor descriptor", "data buffer", ...
 

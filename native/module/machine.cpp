@@ -66,7 +66,7 @@ const Rows& table() {
     static const Rows& rows = [&]() -> const Rows& {
         auto* made = new Rows; // functions point into it as long as the process lives
         for (auto add : {add_base_rows, add_attr_rows, add_device_rows, add_stream_rows, add_memory_rows, add_copy_rows, add_callback_rows,
-                         add_op_rows, add_blas_rows, add_inspect_rows})
+                         add_op_rows, add_blas_rows, add_kernel_rows, add_inspect_rows})
             add(*made);
         return *made;
     }();

@@ -3,10 +3,6 @@
 #include "module/machine_table.hpp"
 #include "module/weak.hpp"
 
-WEAK(int32_t, aclopUnregisterCompileFunc, const char*)
-WEAK(int32_t, aclopCreateKernel, const char*, const char*, const char*, void*, int32_t, int32_t, void*)
-WEAK(int32_t, aclopSetKernelArgs, void*, const char*, uint32_t, const void*, uint32_t)
-WEAK(int32_t, aclopSetKernelWorkspaceSizes, void*, int32_t, void*)
 WEAK(int32_t, aclopStartDumpArgs, uint32_t, const char*)
 WEAK(int32_t, aclopStopDumpArgs, uint32_t)
 
@@ -150,13 +146,6 @@ void add_compile_rows(Rows& rows) {
         row("aclGetCompileoptSize", "acl.get_compileopt_size", hacl_aclGetCompileoptSize, {"opt"}),
         own_row("aclGetCompileopt", "acl.get_compileopt", hacl_aclGetCompileopt, {"opt"}, get_compileopt_call),
         row("aclopSetCompileFlag", "acl.op.set_compile_flag", hacl_aclopSetCompileFlag, {"flag"}),
-        row("aclopUnregisterCompileFunc", "acl.op.unregister_compile_func", hacl_aclopUnregisterCompileFunc, {"op_type"}),
-        row("aclopCreateKernel", "acl.op.create_kernel", hacl_aclopCreateKernel,
-            {"op_type", "kernel_id", "kernel_name", "bin_data", "bin_size", "engine_type", "deallocator"}),
-        row("aclopSetKernelArgs", "acl.op.set_kernel_args", hacl_aclopSetKernelArgs,
-            {"kernel_desc", "kernel_id", "block_dim", "args", "arg_size"}),
-        row("aclopSetKernelWorkspaceSizes", "acl.op.set_kernel_workspace_sizes", hacl_aclopSetKernelWorkspaceSizes,
-            {"kernel_desc", "num_workspaces", "workspace_sizes"}),
         row("aclopStartDumpArgs", "acl.op.start_dump_args", hacl_aclopStartDumpArgs, {"dump_type", "path"}),
         row("aclopStopDumpArgs", "acl.op.stop_dump_args", hacl_aclopStopDumpArgs, {"dump_type"}),
     });

@@ -40,6 +40,7 @@ void add_copy_rows(Rows& rows);
 void add_callback_rows(Rows& rows);
 void add_op_rows(Rows& rows);
 void add_blas_rows(Rows& rows);
+void add_kernel_rows(Rows& rows);
 void add_inspect_rows(Rows& rows);
 
 // ---- what goes back ---------------------------------------------------------------------------------------------

@@ -2,21 +2,4 @@
 
 from __future__ import annotations
 
-from hostacl.acl.refusal import refuse
-
-__all__ = [
-    "register_compile_func",
-    "update_params",
-]
-
-_WHY = "not there yet"
-
-
-def register_compile_func(op_type: object, func: object) -> int:
-    """Not supported: ``200001``."""
-    return refuse("acl.op.register_compile_func", _WHY)
-
-
-def update_params(op_type: object, input_desc: object, output_desc: object, attr: object) -> int:
-    """Not supported: ``200001``."""
-    return refuse("acl.op.update_params", _WHY)
+__all__: list[str] = []

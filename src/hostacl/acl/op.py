@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final, overload
 
 from hostacl import _machine
@@ -11,8 +12,9 @@ from hostacl.acl.missing_op import *  # noqa: F403
 __all__ = [
     "cast", "compile", "compile_and_execute", "compile_and_execute_v2", "create_handle", "create_handle_for_cast",
     "create_kernel", "destroy_handle", "execute", "execute_v2", "execute_with_handle", "infer_shape", "load",
-    "set_compile_flag", "set_kernel_args", "set_kernel_workspace_sizes", "set_max_op_queue_num", "set_model_dir",
-    "start_dump_args", "stop_dump_args", "unregister_compile_func",
+    "register_compile_func", "set_compile_flag", "set_kernel_args", "set_kernel_workspace_sizes",
+    "set_max_op_queue_num", "set_model_dir", "start_dump_args", "stop_dump_args", "unregister_compile_func",
+    "update_params",
 ]
 
 
@@ -105,10 +107,22 @@ def destroy_handle(handle: int) -> None:
     _machine.aclopDestroyHandle(handle)
 
 
-def unregister_compile_func(op_type: str) -> int:
-    """Takes back the function that selects kernels for an operator; the code.
+def register_compile_func(
+    op_type: str, func: Callable[[int, list[int], int, list[int], int, int], int | None]
+) -> int:
+    """Registers the function that chooses the kernel of an operator when ``update_params`` is called; the code.
 
-    C: ``aclopUnregisterCompileFunc``.
+    ``func(num_inputs, input_desc, num_outputs, output_desc, attr, kernel_desc)`` calls ``set_kernel_args`` and returns a code
+    (None is 0). 100030 when the operator has one. An operator that runs here is registered with ``hostacl.op``.
+    C: ``aclopRegisterCompileFunc``.
+    """
+    return _machine.aclopRegisterCompileFunc(op_type, func)
+
+
+def unregister_compile_func(op_type: str) -> int:
+    """Takes back the function that chooses kernels for an operator; the code.
+
+    100028 when there is none. C: ``aclopUnregisterCompileFunc``.
     """
     return _machine.aclopUnregisterCompileFunc(op_type)
 
@@ -119,22 +133,32 @@ def create_kernel(
 ) -> int:
     """Registers a kernel of the user's own; the code.
 
-    Device binaries cannot run here: 200001. Register the operator with ``hostacl.op`` instead.
-    C: ``aclopCreateKernel``.
+    The binary is for a device and cannot run here: register the operator with ``hostacl.op`` as well. 100031 when the operator
+    has a kernel of this id; ``engine_type`` is 1 or 2; ``deallocator`` is 0 or the address of a C function, called with
+    ``bin_data`` and ``bin_size`` by ``acl.finalize``. C: ``aclopCreateKernel``.
     """
     return _machine.aclopCreateKernel(op_type, kernel_id, kernel_name, bin_data, bin_size, engine_type, deallocator)
 
 
-def set_kernel_args(kernel_desc: int, kernel_id: str, block_dim: int, args: int, arg_size: int) -> int:
-    """Sets the arguments of a user kernel; the code.
+def update_params(op_type: str, input_desc: list[int], output_desc: list[int], attr: int) -> int:
+    """Has the function of ``register_compile_func`` choose the kernel for these descriptors; the code.
 
-    C: ``aclopSetKernelArgs``.
+    100028 without a function, 100029 when it chose no kernel or one that ``create_kernel`` did not register, else what it
+    returned; what it raises is raised. C: ``aclopUpdateParams``.
+    """
+    return _machine.aclopUpdateParams(op_type, input_desc, output_desc, attr)
+
+
+def set_kernel_args(kernel_desc: int, kernel_id: str, block_dim: int, args: int, arg_size: int) -> int:
+    """Says which kernel was chosen, and its arguments; the code.
+
+    ``kernel_desc`` is what the compile function was given, valid until it returns. C: ``aclopSetKernelArgs``.
     """
     return _machine.aclopSetKernelArgs(kernel_desc, kernel_id, block_dim, args, arg_size)
 
 
 def set_kernel_workspace_sizes(kernel_desc: int, num_workspaces: int, workspace_sizes: int) -> int:
-    """Sets the workspace sizes (bytes) of a user kernel; the code.
+    """Says how much working memory (bytes) the chosen kernel needs; the code. ``workspace_sizes`` is an address.
 
     C: ``aclopSetKernelWorkspaceSizes``.
     """

@@ -165,3 +165,35 @@ class QueueLength(Rule, code="HA617", title="model queue length", returns="10000
 
     From: the reference on acl.json (default 20000).
     """
+
+
+class CompileFunction(Rule, code="HA618", title="compile function", returns="100028, 100030 or what the function returned"):
+    """An operator type has one compile function at most (100030), and update_params needs it (100028); what it returns other
+    than 0 is update_params' code.
+
+    Such a function chooses among device binaries. An operator that runs on a CPU is a Python function instead.
+
+    Right:  @hostacl.op("AddCustom", inputs={"x": "float16", "y": "float16"}, outputs={"z": "float16"})
+
+    From: the reference pages of aclopRegisterCompileFunc and aclopUpdateParams.
+    """
+
+
+class UserKernel(Rule, code="HA619", title="user kernel", returns="100029, 100031 or 100000"):
+    """A kernel id is given once for an operator (100031), and a compile function must choose one that was registered (100029).
+    The engine is 1 or 2, sizes are above 0, a deallocator is a C function or NULL.
+
+    Wrong:  acl.op.create_kernel(op_type, "k0", name, data, size, 0, 0)
+    Right:  acl.op.create_kernel(op_type, "k0", name, data, size, 1, 0)
+
+    From: the reference pages of aclopCreateKernel and aclopUpdateParams; the engines are our choice.
+    """
+
+
+class DeviceBinary(Rule, code="HA620", title="device binary", returns="0", severity="portability"):
+    """A kernel was registered as a device binary. It is kept, but cannot run on a CPU: executing its operator finds no model.
+
+    Right:  write the same operator as a Python function with hostacl.op, in a file that HOSTACL_OPS names
+
+    From: our choice.
+    """
