@@ -9,11 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from .conftest import run
+from .conftest import run, try_run
 from .test_bridge import needs_libpython
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "c"
-PROGRAMS = ["add_compile", "add_model_dir", "add_handle", "matmul_float16", "conv2d_no_bias", "four_threads"]
+PROGRAMS = ["add_compile", "add_model_dir", "add_handle", "matmul_float16", "conv2d_no_bias", "four_threads",
+            "custom_op"]  # fmt: skip
 
 
 @pytest.fixture(scope="module", params=["gcc", "clang"])
@@ -34,7 +35,16 @@ def built(request: pytest.FixtureRequest, toolkit: Path, tmp_path_factory: pytes
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_an_example_gives_the_right_values(built: Path, c_env: dict[str, str], program: str) -> None:
     arguments = [built / "op_models"] if program == "add_model_dir" else []
-    assert run([built / program, *arguments], env=c_env).stdout == f"{program}: right\n"
+    env = {**c_env, "HOSTACL_OPS": str(built / "my_ops.py")} if program == "custom_op" else c_env
+    assert run([built / program, *arguments], env=env).stdout == f"{program}: right\n"
+
+
+@needs_libpython
+def test_a_custom_operator_needs_its_file(built: Path, c_env: dict[str, str]) -> None:
+    done = try_run([built / "custom_op"], env=c_env)
+    assert done.returncode == 1
+    assert "gave 500002" in done.stderr
+    assert "AxpyCustom" in done.stderr
 
 
 @needs_libpython

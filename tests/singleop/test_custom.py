@@ -108,9 +108,13 @@ print(ret, x.tolist(), acl.get_recent_err_msg())
 """
 
 
+def run(**env: str) -> str:
+    command = [sys.executable, "-c", PROGRAM]
+    return subprocess.run(command, env={**os.environ, **env}, check=True, capture_output=True, text=True).stdout
+
+
 def run_with(ops_file: Path) -> str:
-    env = {**os.environ, "HOSTACL_OPS": str(ops_file)}
-    return subprocess.run([sys.executable, "-c", PROGRAM], env=env, check=True, capture_output=True, text=True).stdout
+    return run(HOSTACL_OPS=str(ops_file))
 
 
 def test_a_file_named_by_hostacl_ops(tmp_path: Path) -> None:
@@ -138,3 +142,48 @@ def test_it_is_built_from_json(tmp_path: Path) -> None:
     done = subprocess.run(command, env={**os.environ, "HOSTACL_OPS": str(ops)}, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["0_FromFile_0_2_2_0_2_2.om"]
+
+
+def test_an_installed_package_brings_operators(tmp_path: Path) -> None:
+    """An entry point of the group hostacl.ops: found by its .dist-info in any folder of sys.path."""
+    (tmp_path / "their_ops.py").write_text(ADD_100)
+    info = tmp_path / "their_ops-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: their-ops\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[hostacl.ops]\ntheirs = their_ops\n")
+    path = os.pathsep.join([str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])])
+    assert run(PYTHONPATH=path).startswith("0 [101.0, 102.0] None")
+    (info / "entry_points.txt").write_text("[hostacl.ops]\ntheirs = no_such_module_of_theirs\n")
+    answer = run(PYTHONPATH=path)
+    assert answer.startswith("500002")
+    for part in ("entry point theirs", "no_such_module_of_theirs"):
+        assert part in answer
+
+
+def test_infer_shape_and_json_know_it_from_a_file(tmp_path: Path) -> None:
+    """A program that never imports the file: infer_shape, then a model that atc made, then a handle of it."""
+    ops, models = tmp_path / "ops_file.py", tmp_path / "models"
+    ops.write_text(ADD_100)
+    tensor = {"format": "ND", "shape": [2], "type": "float32"}
+    (tmp_path / "op.json").write_text(json.dumps([{"op": "FromFile", "input_desc": [tensor], "output_desc": [tensor]}]))
+    env = {**os.environ, "HOSTACL_OPS": str(ops)}
+    atc = [sys.executable, "-m", "hostacl.cli.main", "atc", f"--singleop={tmp_path / 'op.json'}", f"--output={models}"]
+    subprocess.run(atc, env=env, check=True, capture_output=True)
+    done = subprocess.run([sys.executable, "-c", HANDLE, models], env=env, check=True, capture_output=True, text=True)
+    assert done.stdout == "0 [2] 0 0 0 [101.0, 102.0]\n"
+
+
+HANDLE = """
+import sys
+import numpy as np
+import acl
+assert acl.init() == 0 and acl.rt.set_device(0) == 0 and acl.op.set_model_dir(sys.argv[1]) == 0
+x = np.array([1, 2], np.float32)
+desc, buffer = acl.create_tensor_desc(0, [2], 2), acl.create_data_buffer(x.ctypes.data, x.nbytes)
+out = acl.create_tensor_desc(-1, [], -1)
+inferred = acl.op.infer_shape("FromFile", [desc], [buffer], 1, [out], 0)
+dims = [acl.get_tensor_desc_dim_v2(out, i)[0] for i in range(acl.get_tensor_desc_num_dims(out))]
+handle, made = acl.op.create_handle("FromFile", [desc], [desc], 0)
+ran = acl.op.execute_with_handle(handle, [buffer], [buffer], 0)
+print(inferred, dims, made, ran, acl.rt.synchronize_stream(0), x.tolist())
+"""
