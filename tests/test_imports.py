@@ -13,9 +13,9 @@ pytestmark = pytest.mark.skipif(not SOURCE.exists(), reason="the sources are not
 
 LEVELS = [
     {"acl", "cli", "testing"},
-    {"singleop", "checks", "trace", "switches"},
+    {"singleop", "checks", "trace", "switches", "toolkit_path"},
     {"ops", "_machine"},
-    {"_kernels", "tensors", "status", "errors", "config", "toolkit_path"},
+    {"_kernels", "tensors", "status", "errors", "config"},
 ]
 LEVEL = {room: level for level, rooms in enumerate(LEVELS) for room in rooms}
 """A room may import its own level and those below it."""

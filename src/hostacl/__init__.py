@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
+from hostacl.toolkit_path import open_libraries as _open_libraries
+
 if TYPE_CHECKING:
     from hostacl.singleop.custom import op as op
     from hostacl.switches import settings as settings
@@ -13,6 +15,8 @@ __version__: str
 
 _LAZY = {"op": "hostacl.singleop.custom", "settings": "hostacl.switches", "__version__": "hostacl._machine"}
 """What the package offers and where it is; looked up when asked for, so that `import acl` stays cheap."""
+
+_open_libraries()
 
 
 def reset() -> None:
