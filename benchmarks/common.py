@@ -6,7 +6,7 @@ import os
 import statistics
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 ROUNDS = 7
 
@@ -33,7 +33,11 @@ def ratio(ours: Callable[[], object], peer: Callable[[], object], repeat: int) -
     """Medians over the rounds: our seconds, the peer's seconds, and their ratio pair by pair."""
     ours()
     peer()
-    pairs = [(seconds(ours, repeat), seconds(peer, repeat)) for _ in range(ROUNDS)]
+    return median_ratio([(seconds(ours, repeat), seconds(peer, repeat)) for _ in range(ROUNDS)])
+
+
+def median_ratio(pairs: Sequence[tuple[float, float]]) -> tuple[float, float, float]:
+    """Medians of our seconds, of the peer's, and of their ratio pair by pair."""
     mine, theirs = (statistics.median(column) for column in zip(*pairs, strict=True))
     return mine, theirs, statistics.median(a / b for a, b in pairs)
 

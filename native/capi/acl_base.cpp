@@ -32,8 +32,10 @@ Code not_in_enum(const char* argument, int value, const char* allowed) {
 
 void* hacl_aclCreateDataBuffer(void* data, size_t size) noexcept {
     return guarded_or("aclCreateDataBuffer", static_cast<void*>(nullptr), [&] {
+        Handle handle;
         Lock lock = lock_machine();
-        return as_pointer(buffers().add(DataBuffer{data, size}));
+        buffers().make(&handle, DataBuffer{data, size});
+        return as_pointer(handle);
     });
 }
 

@@ -82,12 +82,14 @@ void assign_ranges(std::vector<Range>* out, size_t count, const int64_t ranges[]
 void* hacl_aclCreateTensorDesc(int32_t dataType, int numDims, const int64_t* dims, int32_t format) noexcept {
     return guarded_or("aclCreateTensorDesc", static_cast<void*>(nullptr), [&]() -> void* {
         if (check_dims(numDims, dims)) return nullptr;
-        TensorDesc desc;
+        std::vector<int64_t> shape(dims, dims + numDims);
+        Handle handle;
+        Lock lock = lock_machine();
+        TensorDesc& desc = descs().make(&handle);
         desc.dtype = dataType;
         desc.format = format;
-        desc.dims.assign(dims, dims + numDims);
-        Lock lock = lock_machine();
-        return as_pointer(descs().add(std::move(desc)));
+        desc.dims = std::move(shape);
+        return as_pointer(handle);
     });
 }
 

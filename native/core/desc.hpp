@@ -18,6 +18,7 @@ constexpr int32_t kUndefined = -1;  // ACL_DT_UNDEFINED, ACL_FORMAT_UNDEFINED
 constexpr int64_t kUnknownRank = -2;
 
 struct TensorDesc {
+    TensorDesc() {} // not "= default": emplace() would fill all of it with zeros first
     int32_t dtype = kUndefined;
     int32_t format = kUndefined;              // the origin format
     std::vector<int64_t> dims;                // the origin shape; -1 an unknown dim, {-2} an unknown rank

@@ -18,17 +18,32 @@ EventTable& events() {
     return table;
 }
 
-// The event of a handle: 107017 and a text otherwise. Lock held.
-Code find_event(Handle handle, const char* name, EventPtr* out) {
+// The event of a handle: 107017 and a text otherwise. Lock held; the pointer is the table's own.
+Code find_event(Handle handle, const char* name, const EventPtr** out) {
     EventPtr* found = events().find(handle);
     if (!found)
         return fail(ACL_ERROR_RT_INVALID_HANDLE, "HA303",
                     format("%s = %s; allowed: a live event", name, describe_handle(handle).c_str()));
+    *out = found;
+    return 0;
+}
+
+Code find_event(Handle handle, const char* name, EventPtr* out) {
+    const EventPtr* found = nullptr;
+    if (Code code = find_event(handle, name, &found)) return code;
     *out = *found;
     return 0;
 }
 
 int64_t now_ns() { return std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1); }
+
+// A mark of an event that was reached: its own again when nobody else looks at it.
+void reach(Event& event, const StreamPtr& stream) {
+    if (!event.mark || event.mark.use_count() > 1) event.mark = std::make_shared<Mark>();
+    event.mark->stream = stream;
+    event.mark->time_ns = now_ns();
+    event.mark->done = true;
+}
 
 class RecordTask : public Task {
   public:
@@ -118,22 +133,24 @@ Code destroy_event(Handle handle) {
 Code record_event(Handle handle, Handle stream_handle) {
     EventPtr event;
     StreamPtr stream;
-    auto mark = std::make_shared<Mark>();
     {
+        const EventPtr* found = nullptr;
+        const StreamPtr* on = nullptr;
         Lock lock = lock_machine();
-        if (Code code = find_event(handle, "event", &event)) return code;
-        if (Code code = resolve_stream(stream_handle, &stream)) return code;
-        mark->stream = stream;
-        if (queued_tasks() == 0 && try_begin(*stream)) {
-            mark->time_ns = now_ns();
-            mark->done = true;
-            event->mark = mark;
-            stream->busy = false;
-            stream->finished++;
+        if (Code code = find_event(handle, "event", &found)) return code;
+        if (Code code = find_stream(stream_handle, &on)) return code;
+        if (queued_tasks() == 0 && try_begin(**on)) {
+            reach(**found, *on);
+            (*on)->busy = false;
+            (*on)->finished++;
             machine().moved_on();
             return 0;
         }
+        event = *found;
+        stream = *on;
     }
+    auto mark = std::make_shared<Mark>();
+    mark->stream = stream;
     std::unique_ptr<Task> task = std::make_unique<RecordTask>(mark);
     task->site = call_site();
     Lock lock = lock_machine();

@@ -4,7 +4,8 @@
 
 #include "core/types.hpp"
 
-#include <memory>
+#include <deque>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -35,27 +36,30 @@ inline const char* handle_rule(Handle handle, Kind wanted) {
 template <class T, Kind K> class HandleTable {
   public:
     Handle add(T object) {
-        uint32_t slot;
+        Handle handle;
+        make(&handle, std::move(object));
+        return handle;
+    }
+    template <class... A> T& make(Handle* handle, A&&... arguments) { // in place: nothing is copied
         if (free_.empty()) {
-            slot = static_cast<uint32_t>(slots_.size());
             slots_.emplace_back();
-        } else {
-            slot = free_.back();
-            free_.pop_back();
+            free_.push_back(static_cast<uint32_t>(slots_.size() - 1));
         }
-        slots_[slot].object = std::make_unique<T>(std::move(object));
-        slots_[slot].live = true;
-        return make_handle(K, slots_[slot].generation, slot);
+        uint32_t index = free_.back();
+        Slot& slot = slots_[index];
+        slot.object.emplace(std::forward<A>(arguments)...);
+        free_.pop_back();
+        *handle = make_handle(K, slot.generation, index);
+        return *slot.object;
     }
     T* find(Handle handle) {
         Slot* slot = slot_of(handle);
-        return slot && slot->live ? slot->object.get() : nullptr;
+        return slot && slot->object ? &*slot->object : nullptr;
     }
     bool remove(Handle handle) { // false: not a live object of this kind
         Slot* slot = slot_of(handle);
-        if (!slot || !slot->live) return false;
+        if (!slot || !slot->object) return false;
         slot->object.reset();
-        slot->live = false;
         slot->generation++;
         free_.push_back(static_cast<uint32_t>(handle & 0xFFFFFFFFu) - 1);
         return true;
@@ -72,14 +76,13 @@ template <class T, Kind K> class HandleTable {
     size_t live() const { return slots_.size() - free_.size(); }
     template <class F> void each(F&& visit) {
         for (uint32_t slot = 0; slot < slots_.size(); slot++)
-            if (slots_[slot].live) visit(make_handle(K, slots_[slot].generation, slot), *slots_[slot].object);
+            if (slots_[slot].object) visit(make_handle(K, slots_[slot].generation, slot), *slots_[slot].object);
     }
 
   private:
     struct Slot {
-        std::unique_ptr<T> object;
+        std::optional<T> object;
         uint32_t generation = 1;
-        bool live = false;
     };
     Slot* slot_of(Handle handle) {
         uint32_t index = static_cast<uint32_t>(handle & 0xFFFFFFFFu);
@@ -87,7 +90,7 @@ template <class T, Kind K> class HandleTable {
         Slot& slot = slots_[index - 1];
         return ((handle >> 32) & 0xFFFFFFu) == (slot.generation & 0xFFFFFFu) ? &slot : nullptr;
     }
-    std::vector<Slot> slots_;
+    std::deque<Slot> slots_; // an object stays where it is while others come
     std::vector<uint32_t> free_;
 };
 

@@ -12,7 +12,18 @@
 #include <new>
 
 namespace hostacl {
+
+// One thread-local object: a call looks for its thread's place once.
+struct EntryState {
+    const char* name = "";
+    const void* caller = nullptr;
+    int depth = 0;
+    bool unplaced = false; // own_texts->unplaced has some
+};
+
 namespace {
+
+thread_local EntryState entry_state;
 
 constexpr size_t kKeptTexts = 64;
 constexpr size_t kKeptReports = 4096;
@@ -38,9 +49,6 @@ Shared& shared() {
 
 std::atomic<uint64_t> report_turn{1}; // counts take_reports
 
-thread_local const char* entry_name = "";
-thread_local const void* entry_caller = nullptr;
-thread_local int entry_depth = 0;
 thread_local ThreadTexts* own_texts = nullptr;
 
 // Kept until the thread ends; made when a thread first fails.
@@ -82,13 +90,15 @@ void add_report(Report&& report) {
 // Inside a call its site is asked for at the end: now the machine lock may be held, and the site enters Python.
 void keep_report(const char* rule, const std::string& text, Code code) {
     Report report{rule, Entry::name(), text, "", code, 1};
-    if (entry_depth == 0) add_report(std::move(report));
-    else own().unplaced.push_back(std::move(report));
+    if (entry_state.depth == 0) return add_report(std::move(report));
+    own().unplaced.push_back(std::move(report));
+    entry_state.unplaced = true;
 }
 
 void place_reports() {
     std::vector<Report> reports;
-    reports.swap(own_texts->unplaced);
+    reports.swap(own().unplaced);
+    entry_state.unplaced = false;
     std::string site = call_site();
     for (Report& report : reports) {
         report.site = site;
@@ -115,21 +125,21 @@ std::string with_function(const char* rule, const std::string& text) {
 
 } // namespace
 
-Entry::Entry(const char* function, const void* caller) : outermost_(entry_depth++ == 0) {
-    if (outermost_) entry_name = function;
-    if (outermost_ || (caller && !entry_caller)) entry_caller = caller;
+Entry::Entry(const char* function, const void* caller) : state_(&entry_state), outermost_(state_->depth++ == 0) {
+    if (outermost_) state_->name = function;
+    if (outermost_ || (caller && !state_->caller)) state_->caller = caller;
 }
 
 Entry::~Entry() {
-    if (outermost_ && own_texts && !own_texts->unplaced.empty()) place_reports();
-    entry_depth--;
+    if (outermost_ && state_->unplaced) place_reports();
+    state_->depth--;
     if (!outermost_) return;
-    entry_name = "";
-    entry_caller = nullptr;
+    state_->name = "";
+    state_->caller = nullptr;
 }
 
-const char* Entry::name() { return entry_name; }
-const void* Entry::caller() { return entry_caller; }
+const char* Entry::name() { return entry_state.name; }
+const void* Entry::caller() { return entry_state.caller; }
 
 Code fail(Code code, const char* rule, const std::string& text) {
     keep_report(rule, text, code);

@@ -9,6 +9,8 @@
 
 namespace hostacl {
 
+struct EntryState;
+
 // Names the public function that this thread is in. The outermost entry wins, so the binding of a
 // face names the function as its user knows it ("acl.rt.malloc") before the C function names itself.
 class HACL_API Entry {
@@ -21,6 +23,7 @@ class HACL_API Entry {
     static const void* caller(); // null when unknown
 
   private:
+    EntryState* state_; // this thread's
     bool outermost_;
 };
 

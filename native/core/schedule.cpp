@@ -198,7 +198,7 @@ Code enqueue(Stream& stream, std::unique_ptr<Task>& task, std::shared_ptr<Outcom
 
 bool try_begin(Stream& stream) {
     if (config().scheduler != Scheduler::Eager || stream.busy || !stream.queue.empty() || stream.dead) return false;
-    if (ContextPtr context = stream.context.lock(); !context || !context->alive || context->stopped.code) return false;
+    if (stream.owner->stopped.code) return false;
     stream.busy = true;
     stream.runner = std::this_thread::get_id();
     stream.submitted++;

@@ -35,6 +35,7 @@ StreamPtr make_stream(const ContextPtr& context, uint32_t priority, uint32_t fla
     static int32_t next_id = 0;
     auto stream = std::make_shared<Stream>();
     stream->context = context;
+    stream->owner = context.get();
     stream->device = context->device;
     stream->priority = priority;
     stream->flags = flags;
@@ -45,10 +46,17 @@ StreamPtr make_stream(const ContextPtr& context, uint32_t priority, uint32_t fla
 }
 
 Code resolve_stream(Handle handle, StreamPtr* out) {
+    const StreamPtr* found = nullptr;
+    if (Code code = find_stream(handle, &found)) return code;
+    *out = *found;
+    return 0;
+}
+
+Code find_stream(Handle handle, const StreamPtr** out) {
     Context* context = nullptr;
     if (Code code = current_context(&context)) return code;
     if (!handle) {
-        *out = context->default_stream;
+        *out = &context->default_stream;
         return 0;
     }
     StreamPtr* found = streams().find(handle);
@@ -56,8 +64,8 @@ Code resolve_stream(Handle handle, StreamPtr* out) {
         return fail(ACL_ERROR_RT_INVALID_HANDLE, "HA302",
                     format("stream = %s; allowed: a live stream, or 0 for the default stream",
                            describe_handle(handle).c_str()));
-    if ((*found)->context.lock().get() != context) note_foreign_context(**found, *context);
-    *out = *found;
+    if ((*found)->owner != context) note_foreign_context(**found, *context);
+    *out = found;
     return 0;
 }
 

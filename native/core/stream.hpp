@@ -34,6 +34,7 @@ using StreamPtr = std::shared_ptr<Stream>;
 // The stream of a handle; 0 is the default stream of this thread's current context. Checks the context
 // first (107002), then the handle (107017), keeping a text. Lock held.
 HACL_API Code resolve_stream(Handle stream, StreamPtr* out);
+Code find_stream(Handle stream, const StreamPtr** out); // the same, where the table keeps it: valid while the lock is held
 
 // The fast way for a task that can run at once: true when the scheduler is eager and nothing is pending, and
 // marks the stream busy. The caller then drops the lock, runs the work, and calls finish(). Lock held.

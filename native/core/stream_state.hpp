@@ -28,6 +28,7 @@ struct Stream {
     Handle handle = 0; // of a default stream too
     int32_t id = 0;
     std::weak_ptr<Context> context;
+    const Context* owner = nullptr; // the same, alive while this stream is not dead: for the way of every call
     int32_t device = 0;
     bool is_default = false;
     bool dead = false;

@@ -132,6 +132,17 @@ def test_a_file_that_fails_is_named(tmp_path: Path) -> None:
         assert part in answer
 
 
+def test_an_entry_point_of_a_package(tmp_path: Path) -> None:
+    (tmp_path / "their_ops.py").write_text(ADD_100)
+    folder = tmp_path / "their_ops-1.0.dist-info"
+    folder.mkdir()
+    (folder / "METADATA").write_text("Metadata-Version: 2.1\nName: their_ops\nVersion: 1.0\n")
+    (folder / "entry_points.txt").write_text("[hostacl.ops]\ntheirs = their_ops\n")
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])}
+    done = subprocess.run([sys.executable, "-c", PROGRAM], env=env, check=True, capture_output=True, text=True)
+    assert done.stdout.startswith("0 [101.0, 102.0] None")
+
+
 def test_it_is_built_from_json(tmp_path: Path) -> None:
     ops = tmp_path / "ops_file.py"
     ops.write_text(ADD_100)

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
-from importlib.resources import files
+from pathlib import Path
 from typing import Any, Literal
 
 from hostacl.tensors import dtypes
@@ -121,7 +121,7 @@ def _extra_attrs(known: Mapping[str, AttrDecl], extra: Mapping[str, Any]) -> dic
 @cache
 def _facts() -> dict[str, Any]:
     """The facts file, read once on first need."""
-    content: dict[str, Any] = json.loads(files("hostacl.ops").joinpath("facts/operators.json").read_text("utf-8"))
+    content: dict[str, Any] = json.loads((Path(__file__).parent / "facts" / "operators.json").read_bytes())
     return content
 
 

@@ -12,9 +12,10 @@ Put it into a file that HOSTACL_OPS names (several, separated by ``:``), or into
 
 from __future__ import annotations
 
-import importlib.metadata
 import inspect
+import os
 import runpy
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, TypeAlias, TypeVar
 
@@ -149,8 +150,35 @@ def load_all() -> None:
     _loaded = True
     for path in settings().op_files:
         _load(path, lambda path=path: runpy.run_path(path))  # type: ignore[misc]
-    for entry in importlib.metadata.entry_points(group=ENTRY_POINTS):
+    if not _may_have_entry_points():
+        return
+    from importlib.metadata import entry_points
+
+    for entry in entry_points(group=ENTRY_POINTS):
         _load(f"entry point {entry.name}", entry.load)
+
+
+def _may_have_entry_points() -> bool:
+    """Whether the search path holds a distribution that names the group, or one that only importlib.metadata can read.
+
+    That module takes as long to import as a tenth of NumPy, for something that few have: it is loaded when it is needed.
+    """
+    for folder in dict.fromkeys(sys.path):
+        if os.path.isfile(folder):  # a zip file
+            return True
+        if os.path.isdir(folder) and any(_names_the_group(os.path.join(folder, name)) for name in os.listdir(folder)):
+            return True
+    return False
+
+
+def _names_the_group(folder: str) -> bool:
+    if not folder.endswith((".dist-info", ".egg-info")):
+        return False
+    try:
+        with open(os.path.join(folder, "entry_points.txt"), "rb") as file:
+            return ENTRY_POINTS.encode() in file.read()
+    except OSError:  # most distributions have no such file
+        return False
 
 
 def _load(name: str, run: Callable[[], object]) -> None:
