@@ -9,7 +9,7 @@ from hostacl.errors import Refused
 from hostacl.ops import batches
 from hostacl.tensors import dtypes
 from hostacl.tensors.spec import TensorSpec as Spec
-from tests.ops.calling import bind, run
+from tests.ops.calling import bind, run, values
 
 NCHW, NHWC, ND, HWCN, NCDHW = 0, 1, 2, 16, 30
 
@@ -97,3 +97,15 @@ def test_parts_give_way_to_an_output_in_the_inputs_memory(monkeypatch):
     x, y = memory[:8].reshape(4, 2, 1, 1), memory[2:10].reshape(4, 2, 1, 1)
     call.function()(x, np.array([[0, 1], [1, 0]], np.float32).reshape(2, 2, 1, 1), y)
     np.testing.assert_array_equal(y.ravel(), [1, 0, 3, 2, 5, 4, 7, 6])
+
+
+def test_five_dims_called_nchw_have_their_channels_first():
+    x, weight = values(0, (1, 2, 3, 4, 5)), values(0, (3, 2, 2, 2, 2), 1)
+    attrs = {"strides": [1] * 5, "pads": [0] * 6, "dilations": [1] * 5}
+    named = run("Conv3D", x, weight, layout=NCDHW, **attrs)
+    np.testing.assert_array_equal(run("Conv3D", x, weight, layout=0, dim_size=5, **attrs), named)
+    exact = sum(
+        weight[:, :, d, h, w].astype(np.float64) @ x[0, :, d : d + 2, h : h + 3, w : w + 4].reshape(2, -1)
+        for d in range(2) for h in range(2) for w in range(2)
+    )  # fmt: skip
+    np.testing.assert_allclose(named.reshape(3, -1), exact, rtol=1e-4, atol=1e-4)

@@ -135,7 +135,11 @@ def direct_conv(call: Call) -> Any:
     return run
 
 
-@kernel("Conv2D", "Conv3D", shape=conv_shape, direct=direct_conv, **OPTIONS)
+FLOAT_TOO = dict.fromkeys(("x", "filter"), (dtypes.FLOAT,))
+"""ONNX Runtime sends float32 to Conv3D."""
+
+
+@kernel("Conv2D", "Conv3D", shape=conv_shape, direct=direct_conv, dtypes=FLOAT_TOO, **OPTIONS)
 def conv(
     x: Array, filter: Array, bias: Array | None, offset_w: Array | None, strides: Sequence[int], pads: Sequence[int],
     dilations: Sequence[int], groups: int | None, data_format: str | None, offset_x: int, formats: dict[str, int],

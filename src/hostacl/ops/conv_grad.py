@@ -25,8 +25,13 @@ OPTIONS: dict[str, Any] = {"attrs": {"groups": None, "data_format": None}}
 
 
 def data_letters(layout: int, data_format: str | None, rank: int) -> str:
-    """The axis letters of data: its own format's, else (an ND one) those of data_format, channels last by default."""
+    """The axis letters of data: its own format's, else (an ND one) those of data_format, channels last by default.
+
+    ONNX Runtime calls five dims NCHW, too: channels first.
+    """
     first, last, _ = ORDERS[rank]
+    if layout == formats.NCHW:
+        return first
     return formats.axes_of(layout, rank) or (data_format if data_format in (first, last) else last)
 
 
