@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, distribution
 from typing import Any
 
@@ -20,17 +20,26 @@ def client_installed() -> bool:
 collect_ignore_glob = [] if client_installed() else ["test_*.py"]
 
 
+@dataclass(frozen=True)
+class Sent:
+    """An operator as the provider asks for it."""
+
+    op_type: str
+    inputs: tuple[Any, ...]
+    attributes: dict[str, Any]
+
+
 @pytest.fixture
-def sent(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[tuple[str, dict[str, Any]]]]:
-    """What the provider asks for in the test: operator types with their attributes, as far as they were not asked for before."""
+def sent(monkeypatch: pytest.MonkeyPatch) -> list[Sent]:
+    """What the provider asks for during the test, as far as no call of the same kind was made before."""
     from hostacl.ops.operator import Operator
 
-    seen: list[tuple[str, dict[str, Any]]] = []
+    seen: list[Sent] = []
     bind = Operator.bind
 
     def noted(self: Operator, inputs: Any, outputs: Any, attrs: Any) -> Any:
-        seen.append((self.op_type, {name: value for name, (_, value) in attrs.items()}))
+        seen.append(Sent(self.op_type, tuple(inputs), {name: value for name, (_, value) in attrs.items()}))
         return bind(self, inputs, outputs, attrs)
 
     monkeypatch.setattr(Operator, "bind", noted)
-    yield seen
+    return seen

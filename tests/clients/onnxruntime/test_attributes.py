@@ -59,6 +59,8 @@ def convolutions() -> list[Case]:
             ("Conv", [x, values(dtype, 6, 4, 3, 2)], 11, {"auto_pad": "VALID"}),
             ("Conv", [x, values(dtype, 6, 4, 3, 3)], 11, {"auto_pad": "SAME_UPPER"}),
             ("Conv", [x[:0], values(dtype, 6, 4, 3, 3)], 11, {}),
+            ("Conv", [values(dtype, 1, 2, 5, 6, 7), values(dtype, 3, 2, 3, 3, 3)], 11, {"pads": [1] * 6, "strides": [1, 2, 2]}),
+            ("Conv", [values(dtype, 1, 2, 5, 6, 7), values(dtype, 4, 1, 3, 2, 2), values(dtype, 4)], 11, {"group": 2}),
         ]
     return cases
 
@@ -144,6 +146,9 @@ def normalizations() -> list[Case]:
             scale, bias, mean, variance = (values("float32", 4) for _ in range(4))
             arrays = [values("float32", 2, 4, 5, 3), scale, bias, mean, np.abs(variance) + 0.1]
             cases.append(("BatchNormalization", arrays, opset, {"epsilon": epsilon}))
+    for shape in ((3, 4), (3, 4, 5), (2, 4, 3, 2, 3)):
+        arrays = [values("float32", *shape), *(positive("float32", 4) for _ in range(4))]
+        cases.append(("BatchNormalization", arrays, 15, {}))
     cases += [("Dropout", [values(dtype, 2, 3, 4)], opset, {}) for dtype in FLOATS for opset in (7, 10, 13)]
     return cases
 
