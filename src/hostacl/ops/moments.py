@@ -31,12 +31,14 @@ def moments(x: Array, axes: Axes) -> tuple[Array, Array]:
     return mean, mean_of(x, axes, lambda part, place: np.square(part - mean[place]))
 
 
-def rescaled(x: Array, mean: Any, factor: Array, offset: Any = None) -> Array:
-    """(x - mean)·factor + offset, in float64 and rounded once to the type of x; all broadcast to x."""
+def rescaled(x: Array, mean: Any, factor: Array, offset: Any = None, scale: Any = None) -> Array:
+    """(x - mean)·factor·scale + offset, in float64 and rounded once to the type of x; all broadcast to x."""
     y = np.empty(x.shape, x.dtype)
     for part in tiles(x):
-        piece = x[part] - np.asarray(_at(mean, part, x.ndim), np.float64)
-        piece *= _at(factor, part, x.ndim)
+        piece = np.asarray(x[part] - np.asarray(_at(mean, part, x.ndim), np.float64))
+        for one in (factor, scale):
+            if one is not None:
+                piece *= _at(one, part, x.ndim)
         if offset is not None:
             piece += _at(offset, part, x.ndim)
         y[part] = piece

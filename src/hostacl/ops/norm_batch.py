@@ -60,7 +60,7 @@ def batch_norm(
         own_mean, own_variance = moments(x, other_axes(x.ndim, over))
         running = own_mean.reshape(shape), own_variance.reshape(shape) * unbiased(x, over)
         if exponential_avg_factor not in (None, 1) and mean is not None and variance is not None:
-            rest = 1 - exponential_avg_factor  # type: ignore[operator]
+            rest = 1 - exponential_avg_factor
             running = tuple(rest * old.reshape(shape) + exponential_avg_factor * new  # type: ignore[assignment]
                             for old, new in zip((mean, variance), running, strict=True))  # fmt: skip
     else:
@@ -138,13 +138,12 @@ def bn_training_reduce(x: Array, call: Call) -> tuple[Array, Array]:
     """
     axes = other_axes(x.ndim, channels(call))
     count = int(np.prod([x.shape[axis] for axis in axes]))
+    shapes: list[Any] = reduce_shape(call)
     if count == 0:
-        shape = reduce_shape(call)[0]
-        return np.zeros(shape), np.zeros(shape)
+        return np.zeros(shapes[0]), np.zeros(shapes[1])
     sums = mean_of(x, axes, lambda part, _: part) * count
     squares = mean_of(x, axes, lambda part, _: np.square(part, dtype=np.float64)) * count
-    shapes = reduce_shape(call)
-    return sums.reshape(shapes[0]), squares.reshape(shapes[1])  # type: ignore[arg-type]
+    return sums.reshape(shapes[0]), squares.reshape(shapes[1])
 
 
 def update_shape(call: Call) -> list[Shape]:

@@ -52,7 +52,7 @@ class Operator:
     def bind(self, inputs: Sequence[TensorSpec], outputs: Sequence[TensorSpec], attrs: Mapping[str, Attr]) -> Call:
         """A call with all checked that can be known now; raises Refused. With no outputs at all it can still be inferred."""
         first: Refused | None = None
-        for generation in self.prototype.generations:
+        for generation in sorted(self.prototype.generations, key=lambda one: -sum(name in one.attrs for name in attrs)):
             if first is not None and _drops(self.prototype.newest, generation, attrs):
                 continue
             try:
