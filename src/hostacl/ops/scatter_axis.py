@@ -211,7 +211,7 @@ def cached_list(call: Call) -> list[list[Shape]]:
     for size in (count, updates[0] if updates else 0):
         equal_dims(call, size, len(shapes), f"{told}: one position and one update for each var.")
     for number, shape in enumerate(shapes):
-        place = checked_axis(call, list_axis(call, len(shape)), len(shape))
+        place = list_axis(call, len(shape))
         wanted = (*shape[:place], updates[1 + place], *shape[place + 1 :]) if len(updates) == len(shape) + 1 else shape
         same_dims(call, f"updates[{number}]", updates[1:], wanted, f"var{number} = {dims.text(shape)}, axis {place}")
     return [shapes]
@@ -220,7 +220,10 @@ def cached_list(call: Call) -> list[list[Shape]]:
 def list_axis(call: Call, rank: int) -> int:
     """The axis, of one var: a positive one counts the list as axis 0."""
     axis: int = call.attr("axis")
-    return axis - 1 if axis > 0 else axis
+    if not rank or not -rank <= axis <= rank:
+        told = f"axis = {axis}; allowed: {-rank} to {rank}, for each var has rank {rank} and a positive axis counts the list as 0."
+        raise call.refuse("HA509", told)
+    return (axis - 1 if axis > 0 else axis) % max(rank, 1)
 
 
 @kernel("ScatterList", shape=cached_list, bits=True)
@@ -231,7 +234,7 @@ def scatter_list(var: list[Array], indice: Array, updates: Array, mask: Array | 
     """
     results = []
     for number, (one, start) in enumerate(zip(var, indice.tolist(), strict=True)):
-        axis = list_axis(call, one.ndim) % one.ndim
+        axis = list_axis(call, one.ndim)
         steps = updates.shape[1 + axis]
         if mask is not None and not mask.reshape(-1)[number]:
             results.append(one)
