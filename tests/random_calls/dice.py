@@ -196,6 +196,7 @@ class Dice:
             return self.prototype.attrs[name].default if name in self.prototype.attrs else None
         value, sent = self._attr(decl, choices)
         if sent:
+            value = as_sent(value)
             self.attrs[name] = (PLAIN_KINDS[type(value)] if decl.kind == "any" else decl.kind, value)
         self.values[name] = value
         return value
@@ -213,6 +214,13 @@ class Dice:
     def output(self, name: str, dtype: int | None = None, shape: Shape | None = None, format: int = formats.ND) -> None:
         """Says what is described for an output where the dtype is not the main one or the shape only a bound."""
         self.outputs[name] = (dtype, shape, format)
+
+
+def as_sent(value: Any) -> Any:
+    """An attribute's value as the API keeps it: floats are float32 there."""
+    if isinstance(value, list):
+        return [as_sent(one) for one in value]
+    return float(np.float32(value)) if isinstance(value, float) else value
 
 
 def main_input(prototype: Prototype) -> TensorDecl:
