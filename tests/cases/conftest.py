@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -11,6 +13,9 @@ import hostacl
 from hostacl import _machine
 from hostacl.cli.run import run as run_command
 from tests.cases.driver import WAYS
+
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # for random_calls, by that one name
 
 
 @pytest.fixture(autouse=True)
