@@ -162,7 +162,7 @@ def _attr(entry: Mapping[str, Any]) -> AttrDecl:
 
 def _default(kind: str, default: Any) -> Any:
     """A default in the form attributes arrive in: dtype names as codes, floats as floats."""
-    if kind == "data_type" and default is not None:
+    if (kind == "data_type" and default is not None) or (kind == "int" and isinstance(default, str)):
         return dtypes.code_of(default)
     return float(default) if kind == "float" and default is not None else default
 
