@@ -37,7 +37,8 @@ def powers(x: Array, p: float, axes: Sequence[int], keep: bool) -> Any:
     """Σ|x|^p over axes; the largest or smallest |x| for p = ±∞; how many are not 0 for p = 0."""
     over, size = norm_axes(x.ndim, axes), np.abs(x)
     if abs(p) >= INFINITE:
-        edge, start = (np.maximum, 0.0) if p > 0 else (np.minimum, np.inf)
+        edge: Any = np.maximum if p > 0 else np.minimum
+        start = 0.0 if p > 0 else np.inf
         return edge.reduce(size, axis=over, keepdims=keep, initial=size.dtype.type(start))
     if p == 0:
         return np.sum(size != 0, axis=over, keepdims=keep)
