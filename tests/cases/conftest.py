@@ -14,7 +14,6 @@ from hostacl import _machine
 from hostacl.cli.run import run as run_command
 from tests.cases.driver import WAYS
 
-
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # for random_calls, by that one name
 
 

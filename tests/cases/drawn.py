@@ -8,15 +8,15 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+
+import acl
+from hostacl.ops.registry import implemented
+from hostacl.ops.schema import Prototype, prototype
 from random_calls.draw import Drawn, draw_call, dtypes_of, plan
 from random_calls.oracle import find_oracle
 from random_calls.run import storage
 from random_calls.through_api import dtypes_through_api
 from random_calls.values import pack
-
-import acl
-from hostacl.ops.registry import implemented
-from hostacl.ops.schema import Prototype, prototype
 from tests.cases.driver import Memory
 
 OPERATORS = [op for op in implemented() if find_oracle(op) and dtypes_through_api(dtypes_of(op))]

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from random_calls.run import bind
 
 from hostacl import _machine
 from hostacl.ops.schema import TensorDecl
 from hostacl.tensors import dtypes
+from random_calls.run import bind
 from tests.cases.conftest import reports
 from tests.cases.drawn import OPERATORS, Described, InMemory, a_call, known
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+
 import random_calls.draw
+from hostacl import _machine
 from random_calls.dice import Dice
 from random_calls.through_api import check
-
-from hostacl import _machine
 from tests.cases.drawn import OPERATORS, InMemory, a_call, kinds_of
 from tests.cases.driver import PATTERN
 

@@ -78,8 +78,8 @@ def letters(call: Call, one: Side, rank: int, other: Side) -> str:
     primary = formats.NCHW if one.primary == formats.ND and rank == 4 else one.primary
     axes = formats.axes_of(primary, rank)
     if axes is None:
-        name = "src" if one.spec is call.spec("src") else "dst"
-        told = f"{name} = {dims.text(one.spec.shape)} in format {formats.format_name(one.primary)}, which does not have {rank} dims."
+        name, plain = "src" if one.spec is call.spec("src") else "dst", formats.format_name(one.primary)
+        told = f"{name} = {dims.text(one.spec.shape)} in format {plain}, which does not have {rank} dims."
         raise call.refuse("HA516", told)
     return axes
 

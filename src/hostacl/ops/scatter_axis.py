@@ -221,7 +221,7 @@ def list_axis(call: Call, rank: int) -> int:
     """The axis, of one var: a positive one counts the list as axis 0."""
     axis: int = call.attr("axis")
     if not rank or not -rank <= axis <= rank:
-        told = f"axis = {axis}; allowed: {-rank} to {rank}, for each var has rank {rank} and a positive axis counts the list as 0."
+        told = f"axis = {axis}; allowed: {-rank} to {rank}, for var has rank {rank} and the list counts as axis 0."
         raise call.refuse("HA509", told)
     return (axis - 1 if axis > 0 else axis) % max(rank, 1)
 
