@@ -59,9 +59,9 @@ class Network:
         return model_of(self.nodes, feeds, outputs, opset=self.opset, weights=self.weights), feeds
 
 
-def residual(dtype: str, size: int = 32, width: int = 16, blocks: int = 3, batch: int = 1) -> tuple[bytes, dict[str, np.ndarray]]:
+def residual(dtype: str, size: int = 32, width: int = 16, blocks: int = 3) -> tuple[bytes, dict[str, np.ndarray]]:
     """Convolution, normalization and addition in blocks, global average pooling, a linear layer."""
-    net = Network(dtype, (batch, 3, size, size))
+    net = Network(dtype, (1, 3, size, size))
     x = net.node("Relu", net.norm(net.conv("x", 3, width, 7, 2), width))
     x = net.node("MaxPool", x, kernel_shape=[3, 3], strides=[2, 2], pads=[1, 1, 1, 1])
     channels = width

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
 import sys
 import tempfile
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +18,7 @@ from onnx.backend.test.runner import Runner
 
 from tests.clients.onnxruntime.support import CANN, cpu_session, nodes_by_provider, session
 
+ROOT = Path(__file__).parents[3]
 COPIES = {"MemcpyFromHost", "MemcpyToHost"}
 
 
@@ -58,6 +62,27 @@ def outcome(case: TestCase, folder: Path) -> dict[str, Any]:
     model = str(Path(case.model_dir) / "model.onnx")
     on_cann, wrong = attempt(model, case, folder)
     return {"cann": on_cann, "wrong": wrong, "cpu": attempt(model, case, None)[1] if wrong and not on_cann else ""}
+
+
+@cache
+def all_results(way: str) -> dict[str, Any]:
+    """What came of all of them in a process of its own, which must end well; once for each way to start it."""
+    environment = library_path_alone() if way == "LD_LIBRARY_PATH alone" else dict(os.environ)
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder) / "results.json"
+        command = [sys.executable, "-m", "tests.clients.onnxruntime.node_tests", str(out)]
+        done = subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True, timeout=400, check=False)
+        assert done.returncode == 0, done.stderr[-4000:]
+        assert "Traceback" not in done.stderr
+        return dict(json.loads(out.read_text()))
+
+
+def library_path_alone() -> dict[str, str]:
+    """An environment in which nothing but LD_LIBRARY_PATH leads to hostacl."""
+    from hostacl.toolkit_path import library_folder
+
+    kept = {name: value for name, value in os.environ.items() if name in ("HOME", "LANG", "PATH", "TMPDIR")}
+    return {**kept, "LD_LIBRARY_PATH": str(library_folder())}
 
 
 def main(path: str) -> None:

@@ -1,4 +1,6 @@
-"""The operators that the provider uses, with other attributes, dtypes and ranks than the node tests, against the CPU provider."""
+"""The operators that the provider uses, with other attributes, dtypes and ranks than in the node tests, against the CPU
+provider.
+"""
 
 from __future__ import annotations
 
@@ -118,8 +120,9 @@ def elementwise() -> list[Case]:
         for dtype in FLOATS:
             cases.append((op_type, [positive(dtype, 3, 4)], 13, {}))
     cases.append(("Exp", [values("float16", 3, 4)], 13, {}))
-    for op_type, dtypes in (("Abs", (*FLOATS, "int32")), ("Neg", (*FLOATS, "int8", "int32")), ("Relu", (*FLOATS, "int8", "int32"))):
-        cases += [(op_type, [values(dtype, *shape)], 14, {}) for dtype in dtypes for shape in ((), (7,), (2, 0), (2, 3, 4, 1, 2))]
+    for op_type in ("Abs", "Neg", "Relu"):
+        for dtype in (*FLOATS, "int32", *(("int8",) if op_type != "Abs" else ())):
+            cases += [(op_type, [values(dtype, *shape)], 14, {}) for shape in ((), (7,), (2, 0), (2, 3, 4, 1, 2))]
     return cases
 
 
@@ -156,7 +159,7 @@ def normalizations() -> list[Case]:
 def named(cases: list[Case]) -> list[Any]:
     """Parameters with names that say what is tried."""
     return [
-        pytest.param(*case, id=f"{case[0]}-{case[2]}-{case[1][0].dtype}-{'x'.join(map(str, case[1][0].shape)) or 'scalar'}-{number}")
+        pytest.param(*case, id=f"{case[0]}-{case[2]}-{case[1][0].dtype}-{'x'.join(map(str, case[1][0].shape))}-{number}")
         for number, case in enumerate(cases)
     ]
 

@@ -1,4 +1,7 @@
-"""Both providers, several sessions and several threads in one process: `python -m …threads_program RUNS`; prints what came of it."""
+"""Both providers, several sessions and several threads in one process.
+
+`python -m …threads_program RUNS` prints what came of it.
+"""
 
 from __future__ import annotations
 
