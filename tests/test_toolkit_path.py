@@ -54,7 +54,7 @@ def python(script: str, **env: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.parametrize("module", ["hostacl", "acl"])
 def test_importing_opens_them_so_that_clients_find_them(module: str) -> None:
-    done = python(f"import {module}, ctypes as c\nc.CDLL('libascendcl.so').aclopExecuteV2\nc.CDLL('libacl_cblas.so').aclblasHgemm")
+    done = python(f"import {module}, ctypes as c\nc.CDLL('libascendcl.so').aclInit\nc.CDLL('libacl_cblas.so').aclblasHgemm")
     assert done.returncode == 0, done.stderr
 
 

@@ -69,10 +69,11 @@ def quotient_dtype(call: Call) -> int:
     return dtypes.FLOAT if call.dtype("x1") == dtypes.BOOL else call.dtype("x1")
 
 
-binary("Div", division(floor_divide), direct=direct_division)
+binary("Div", division(floor_divide), "x1 / x2; integers are rounded down, x / 0 is 0.", direct=direct_division)
 binary(
     "RealDiv",
     division(truncated_divide),
+    "x1 / x2; integers are cut off toward zero, x / 0 is 0; of bool, float32.",
     direct=direct_division,
     dtype={"y": quotient_dtype},
     dtypes=dict.fromkeys(("x1", "x2"), (dtypes.BOOL,)),
