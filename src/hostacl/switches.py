@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import fields
+from dataclasses import fields, replace
+from typing import Any, cast
 
 from hostacl import _machine, config
 from hostacl.errors import AclError
 
 OF_OPERATORS = frozenset(field.name for field in fields(config.Settings)) - {"overflow"}
 """Settings that the operator library reads; soc and cann are read by both sides."""
+
+INVALID = 100000
 
 OF_BOTH = frozenset({"soc", "cann"})
 
@@ -22,11 +25,13 @@ def settings(**changes: str) -> Iterator[None]:
     Names are those of the HOSTACL_… variables in small letters: soc, dtypes, cann, engine, scheduler, devices, fill …
     Plans made before are made anew. AclError 100000 for an unknown name or a value that is not allowed; nothing changes then.
     """
+    operators = {name: value for name, value in changes.items() if name in OF_OPERATORS}
+    _check(operators)
     machine = {name: value for name, value in changes.items() if name not in OF_OPERATORS or name in OF_BOTH}
     before = {name: _machine.setting(name) for name in machine}
     _configure(machine, before)
     try:
-        with config.override(**{name: value for name, value in changes.items() if name in OF_OPERATORS}):
+        with config.override(**operators):
             _machine.drop_plans(0)
             yield
     finally:
@@ -34,11 +39,19 @@ def settings(**changes: str) -> Iterator[None]:
         _machine.drop_plans(0)
 
 
+def _check(operators: dict[str, str]) -> None:
+    """Raises AclError when the operators cannot have these settings."""
+    try:
+        replace(config.settings(), **cast(Any, operators))
+    except ValueError as error:
+        raise AclError(INVALID, "HA105", f"hostacl.settings(): {error}") from error
+
+
 def _configure(values: dict[str, str], before: dict[str, str]) -> None:
     for name, value in values.items():
         code = _machine.configure(name, str(value))
         if code:
-            text = _machine.aclGetRecentErrMsg() or f"{name} = {value!r}"
+            text = (_machine.aclGetRecentErrMsg() or f"HA105: {name} = {value!r}").partition(": ")[2]
             for done, old in before.items():
                 _machine.configure(done, old)
-            raise AclError(code, "HA106", text)
+            raise AclError(code, "HA105", text)
