@@ -1,0 +1,93 @@
+"""Logarithm of softmax, masked softmax: exp of logarithms in float64."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from hostacl.tensors import dtypes
+from random_calls.dice import Dice
+from random_calls.oracle import Within, finite, oracle, shapes
+
+FAMILY = "softmax"
+
+
+def logs(x: Any, axes: tuple[int, ...]) -> Any:
+    top = np.max(x, axis=axes, keepdims=True)
+    return x - (top + np.log(np.sum(np.exp(x - top), axis=axes, keepdims=True)))
+
+
+@shapes("LogSoftmaxV2")
+def log_call(d: Dice) -> None:
+    shape = d.shape(1)
+    d.tensor("logits", shape)
+    d.attr("axes", [d.axis(len(shape))], d.axes(len(shape), 1))
+
+
+@oracle("LogSoftmaxV2", family=FAMILY)
+def log_softmax(logits: Any, axes: list[int], dice: Dice) -> Any:
+    if logits.size == 0:
+        return logits
+    along = tuple(axis % logits.ndim for axis in axes)
+    top = np.max(logits, axis=along, keepdims=True)
+    bits = 53 if dice.dtype == dtypes.DOUBLE else 24
+    terms = logits.size
+    return Within(logs(logits, along), (finite(logits - top) + 2 + np.log(terms)) * 4 * 2.0**-bits)
+
+
+def soft(scores: Any, sizes: Any) -> Within:
+    if scores.size == 0:
+        return Within(scores, 0.0)
+    result = np.exp(logs(scores, (scores.ndim - 1,)))
+    top = finite(sizes).max(axis=-1, keepdims=True)
+    slack = finite(result) * (16 + 4 * top) * 2.0**-24
+    return Within(result, np.where(top > 3e38, np.inf, slack))
+
+
+@shapes("ScaledMaskedSoftmax")
+def masked_call(d: Dice) -> None:
+    shape = d.shape(2)
+    d.tensor("x", shape, -5, 5)
+    triangle = True
+    if d.kind == "optional absent":
+        d.attrs["fixed_triu_mask"], d.values["fixed_triu_mask"] = ("bool", True), True
+    else:
+        triangle = d.attr("fixed_triu_mask", True)
+    if d.optional("mask") or not triangle:
+        d.inputs.pop("mask", None)
+        thin = tuple(1 if d.wants("broadcast") or d.chance(0.2) else size for size in shape)
+        d.tensor("mask", d.rng.random(thin) < 0.3, dtype=dtypes.BOOL)
+    d.attr("scale", 0.5)
+    d.output("y", d.choose(dtypes.FLOAT16, dtypes.BF16) if d.dtype == dtypes.FLOAT else d.dtype)
+
+
+@oracle("ScaledMaskedSoftmax", family=FAMILY)
+def masked(x: Any, mask: Any, scale: float, fixed_triu_mask: bool) -> Any:
+    rows, columns = np.ogrid[: x.shape[-2], : x.shape[-1]]
+    hidden = columns > rows if fixed_triu_mask else mask.astype(bool)
+    scores = np.where(np.broadcast_to(hidden, x.shape), -10000.0, x * scale)
+    return soft(scores, scores)
+
+
+@shapes("MaskedSoftmaxWithRelPosBias")
+def biased_call(d: Dice) -> None:
+    one = d.wants("one element")
+    b, w, n, s = (1,) * 4 if one else (d.int(1, 2), d.int(1, 3), d.int(1, 3), d.int(1, 4))
+    b = 0 if d.wants("empty") else b
+    last = d.int(60, 90) if d.wants("long") else s
+    d.tensor("x", (b, w, n, s, last), -5, 5)
+    if d.optional("atten_mask"):
+        d.tensor("atten_mask", d.choose((w, s, last), (1, w, 1, s, last)), -5, 5)
+    d.tensor("relative_pos_bias", d.choose((n, s, last), (1, 1, n, s, last)), -5, 5)
+    d.attr("scale_value", 0.5)
+
+
+@oracle("MaskedSoftmaxWithRelPosBias", family=FAMILY)
+def biased(x: Any, atten_mask: Any, relative_pos_bias: Any, scale_value: float) -> Any:
+    scores, sizes = x * scale_value, finite(x * scale_value)
+    if atten_mask is not None:
+        mask = atten_mask.reshape(atten_mask.shape[-3] if atten_mask.ndim == 3 else atten_mask.shape[1], 1, *x.shape[-2:])
+        scores, sizes = scores + mask, sizes + finite(mask)
+    bias = relative_pos_bias.reshape(-1, *x.shape[-2:]) if x.size else relative_pos_bias.reshape(x.shape[2:])
+    return soft(scores + bias, sizes + finite(bias))
