@@ -22,6 +22,8 @@ def test_attributes_have_kinds_and_defaults():
     assert (attrs["dtype"].kind, attrs["dtype"].default) == ("data_type", dtypes.INT64)
     assert prototype("Conv2D").attrs["strides"].required
     assert prototype("Exp").attrs["base"].default == -1.0
+    named = prototype("AscendQuant").attrs["dst_type"]
+    assert (named.kind, named.default) == ("int", dtypes.INT8)
 
 
 def test_an_older_generation_keeps_what_the_newest_says():

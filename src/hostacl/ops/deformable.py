@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from hostacl.ops import dims
 from hostacl.ops.call import Call
-from hostacl.ops.conv_grad import Geometry, attribute_order, back, checked_geometry, data_letters, geometry_of, given_format, to
+from hostacl.ops.conv_adjoint import Geometry
+from hostacl.ops.conv_grad import attribute_order, back, checked_geometry, data_letters, geometry_of, given_format, to
 from hostacl.ops.dims import Shape
 from hostacl.ops.registry import kernel
 from hostacl.ops.run import Out

@@ -94,6 +94,10 @@ class Prototype:
         changed = tuple(replace(one, attrs={**one.attrs, **_extra_attrs(one.attrs, extra)}) for one in self.generations)
         return replace(self, generations=changed)
 
+    def with_forms(self, forms: Iterable[Generation]) -> Prototype:
+        """The same, and other lists of tensors that clients call it with."""
+        return replace(self, generations=(*self.generations, *forms))
+
     def with_dtypes(self, extra: Mapping[str, Iterable[int]]) -> Prototype:
         """The same with dtypes added to the tensors named."""
 
@@ -162,7 +166,7 @@ def _attr(entry: Mapping[str, Any]) -> AttrDecl:
 
 def _default(kind: str, default: Any) -> Any:
     """A default in the form attributes arrive in: dtype names as codes, floats as floats."""
-    if (kind == "data_type" and default is not None) or (kind == "int" and isinstance(default, str)):
+    if (kind == "data_type" and default is not None) or (kind == "int" and str(default) in dtypes.BY_NAME):
         return dtypes.code_of(default)
     return float(default) if kind == "float" and default is not None else default
 
