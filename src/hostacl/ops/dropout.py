@@ -12,6 +12,7 @@ from hostacl.ops.call import Call
 from hostacl.ops.dims import Between, Dim, Shape
 from hostacl.ops.random_values import next_draw, one_element, placed, probability, shape_named, whole
 from hostacl.ops.registry import kernel
+from hostacl.ops.schema import AttrDecl, Generation, TensorDecl
 from hostacl.ops.shapes import same_as
 from hostacl.tensors import dtypes
 
@@ -154,17 +155,49 @@ def drop_out_do_mask_v3(x: Array, mask: Array, keep_prob: Any) -> Array:
     return keep(x, mask.ravel() != 0, keep_prob)
 
 
-def plain_dropout_shape(call: Call) -> Shape:
-    """The shape of x; alpha and beta are as they come."""
+FLOATS = (dtypes.FLOAT, dtypes.FLOAT16, dtypes.DOUBLE)
+
+AS_ONNX = Generation(
+    (TensorDecl("x", "required", FLOATS), TensorDecl("ratio", "optional", FLOATS),
+     TensorDecl("training_mode", "optional", (dtypes.BOOL,))),
+    (TensorDecl("y", "required", FLOATS), TensorDecl("mask", "optional", (dtypes.BOOL,))),
+    {name: AttrDecl(name, kind, False, default) for name, kind, default in
+     (("dropout_ratio", "float", 0.5), ("scale_train", "bool", True), ("alpha", "float", 1.0), ("beta", "float", 0.0),
+      ("seed", "int", 0))},
+)  # fmt: skip
+"""ONNX's form, which onnxruntime sends: the ratio and the mode are tensors, and a mask comes out too."""
+
+
+def plain_dropout_shape(call: Call) -> Any:
+    """The shape of x, for both outputs; alpha and beta are as they come."""
     for name, only in (("alpha", 1.0), ("beta", 0.0)):
         if call.attr(name) != only:
             raise call.refuse("HA508", f"{name} = {call.attr(name):g}; allowed: {only:g}.")
     if not 0 <= call.attr("dropout_ratio") < 1:
         raise call.refuse("HA508", f"dropout_ratio = {call.attr('dropout_ratio'):g}; allowed: 0 up to but not 1.")
-    return same_as("x")(call)
+    for name in ("ratio", "training_mode"):
+        if call.has(name) and (size := dims.count(call.shape(name))) != 1 and dims.known(size):
+            raise call.refuse("HA504", f"{name} = {dims.text(call.shape(name))}; allowed: one element.")
+    return [call.shape("x")] * len(call.outputs)
 
 
-@kernel("Dropout", shape=plain_dropout_shape)
-def dropout(x: Array, dropout_ratio: float, scale_train: bool) -> Array:
-    """x, for a trained network drops nothing; where training did not scale (scale_train false), x · (1 - dropout_ratio)."""
-    return x if scale_train else x * np.float32(1 - dropout_ratio)
+def own_float(call: Call) -> int:
+    """The type of x."""
+    return call.dtype("x")
+
+
+@kernel("Dropout", shape=plain_dropout_shape, forms=(AS_ONNX,), mixed=("ratio",), dtype={"y": own_float})
+def dropout(
+    x: Array, ratio: Array | None, training_mode: Array | None, dropout_ratio: float, scale_train: bool, seed: int | None
+) -> tuple[Array, Array]:
+    """x, for a trained network drops nothing; where training did not scale (scale_train false), x · (1 - dropout_ratio).
+
+    ONNX's form, with the ratio (0.5 where left out) and training_mode as tensors, gives a mask too: all true, or with
+    training_mode true what was kept. Then each element is dropped with the ratio, and what is kept is x / (1 - ratio).
+    """
+    if training_mode is None or not bool(training_mode.reshape(())):
+        return (x if scale_train else x * np.float32(1 - dropout_ratio)), np.ones(x.shape, bool)
+    share = 0.5 if ratio is None else float(ratio.reshape(()))
+    random = philox.uniform(philox.words(x.size, philox.key_of(seed or next_draw()), 0), 23)
+    kept = (random >= share).reshape(x.shape)
+    return np.where(kept, x / x.dtype.type(1 - share), x.dtype.type(0)), kept
