@@ -13,7 +13,6 @@ from hostacl.ops.dims import Between, Dim, Shape
 from hostacl.ops.random_values import next_draw, one_element, placed, probability, shape_named, whole
 from hostacl.ops.registry import kernel
 from hostacl.ops.schema import AttrDecl, Generation, TensorDecl
-from hostacl.ops.shapes import same_as
 from hostacl.tensors import dtypes
 
 Array = NDArray[Any]

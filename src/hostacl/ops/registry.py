@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from hostacl.ops.operator import DtypeRule, Operator, ShapeRule
-from hostacl.ops.schema import Prototype, prototype
+from hostacl.ops.schema import Generation, Prototype, prototype
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -34,6 +34,7 @@ def kernel(
     bits: bool = False,
     direct: Callable[..., Any] | None = None,
     batch: Sequence[str] = (),
+    forms: Sequence[Generation] = (),
 ) -> Callable[[Function], Function]:
     """Declares a function to be the meaning of these operators (a D twin shares it with its base).
 
@@ -42,7 +43,7 @@ def kernel(
 
     def declare(function: Function) -> Function:
         for op_type in op_types:
-            known = _prototype(op_type).with_attrs(attrs or {}).with_dtypes(dtypes or {})
+            known = _prototype(op_type).with_forms(forms).with_attrs(attrs or {}).with_dtypes(dtypes or {})
             register(
                 Operator(
                     op_type,
