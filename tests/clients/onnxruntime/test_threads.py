@@ -21,5 +21,6 @@ def test_a_thousand_runs_from_four_threads() -> None:
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     said = json.loads(done.stdout)
+    print(f"VmRSS {said['before']} KiB before, {said['after']} KiB after {RUNS} runs")
     assert said["wrong"] == []
     assert said["after"] - said["before"] < MAY_GROW_KIB, said

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import onnxruntime
 
-from tests.clients.onnxruntime.models import residual, vgg
+from tests.clients.onnxruntime.models import perceptron, residual, vgg
 from tests.clients.onnxruntime.support import cpu_session, session, single_node
 
 THREADS = 4
@@ -45,9 +45,10 @@ class Job:
 
 
 def jobs() -> list[Job]:
-    """Two networks and an integer operator, each in a session of its own."""
+    """Networks and an integer operator, each in a session of its own; one has operands that broadcast through scratch memory."""
     relu = single_node("Relu", [np.arange(-500, 500, dtype=np.int32)], opset=14)
-    return [Job(*residual("float32"), 1e-3), Job(*vgg("float16"), 1e-2), Job(*relu, 0)]
+    half, full = 1e-2, 1e-3
+    return [Job(*residual("float32"), full), Job(*vgg("float16"), half), Job(*perceptron("float16"), half), Job(*relu, 0)]
 
 
 def work(all_jobs: list[Job], runs: int, place: int, wrong: list[str]) -> None:
