@@ -45,7 +45,7 @@ class Job:
 
 
 def jobs() -> list[Job]:
-    """Networks and an integer operator, each in a session of its own; one has operands that broadcast through scratch memory."""
+    """Networks and an integer operator, each in a session of its own; one has operands that broadcast."""
     relu = single_node("Relu", [np.arange(-500, 500, dtype=np.int32)], opset=14)
     half, full = 1e-2, 1e-3
     return [Job(*residual("float32"), full), Job(*vgg("float16"), half), Job(*perceptron("float16"), half), Job(*relu, 0)]
