@@ -37,7 +37,7 @@ class Tensor:
     """An array on the device, with its descriptor and its data buffer."""
 
     def __init__(self, array, fmt=ACL_FORMAT_ND):
-        self.array = np.ascontiguousarray(array)
+        self.array = np.asarray(array, order="C")
         self.size = max(self.array.nbytes, 32)
         self.ptr, ret = acl.rt.malloc(self.size, ACL_MEM_MALLOC_HUGE_FIRST)
         check(ret, "acl.rt.malloc")

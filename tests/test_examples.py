@@ -14,9 +14,9 @@ SCRIPTS = sorted(path for path in EXAMPLES.rglob("*.py") if '__name__ == "__main
 
 
 def test_there_are_examples() -> None:
-    assert {"main.py", "slice_handle.py", "matmul_softmax.py", "conv2d.py", "reduce_sum.py", "gather_bad_index.py"} <= {
-        script.name for script in SCRIPTS
-    }
+    assert {"main.py", "slice_handle.py", "matmul_softmax.py", "conv2d.py", "reduce_sum.py", "gather_bad_index.py",
+            "nonzero_infer_shape.py", "gemm_blas.py", "two_profiles.py"} <= {script.name for script in SCRIPTS}  # fmt: skip
+    assert {"add", "custom_operator"} <= {script.parent.name for script in SCRIPTS}
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: str(path.relative_to(EXAMPLES)))

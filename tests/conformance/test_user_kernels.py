@@ -20,10 +20,10 @@ ARGS = ctypes.create_string_buffer(16)
 
 @pytest.fixture(autouse=True)
 def _forgotten() -> Iterator[None]:
+    acl.init()  # in case that other tests ended with finalize
     yield
-    acl.op.unregister_compile_func(OP)
-    acl.finalize()
-    acl.init()
+    assert acl.finalize() == 0
+    assert acl.init() == 0
 
 
 @pytest.fixture
@@ -174,6 +174,7 @@ def test_a_binary_does_not_run_and_the_text_says_what_does(x: Tensor) -> None:
 
 def test_finalize_gives_binaries_back() -> None:
     """The deallocator is called with the data and its size; functions and kernels are forgotten."""
+    assert acl.op.register_compile_func(OP, choosing("k0")) == 0
     calls = []
     deallocator = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_size_t)(lambda data, size: calls.append((data, size)))
     assert create(free=ctypes.cast(deallocator, ctypes.c_void_p).value) == 0
@@ -182,3 +183,4 @@ def test_finalize_gives_binaries_back() -> None:
     assert calls == [(ADDRESS, len(BINARY))]
     assert acl.init() == 0
     assert create() == 0
+    assert acl.op.unregister_compile_func(OP) == NO_FUNCTION

@@ -236,7 +236,8 @@ class DtypeAttribute(Rule, code="HA527", title="dtype attribute against output",
 
 
 class InferenceData(Rule, code="HA528", title="data missing for inference", returns="100000"):
-    """infer_shape needs the value of an input, and its buffer is empty. Inputs' data lie in host memory there.
+    """An input of infer_shape has a data buffer that is empty, or smaller than its descriptor says. The data of all inputs lie
+    in host memory there; a const input needs no buffer, and a tensor without elements none either.
 
     From: the reference page of aclopInferShape.
     """

@@ -10,6 +10,7 @@ from hostacl.ops.operator import Operator
 from hostacl.singleop import custom
 from hostacl.singleop.execute import unknown
 from hostacl.singleop.keys import Attr
+from hostacl.tensors import dtypes
 from hostacl.tensors.spec import TensorSpec
 
 INVALID_PARAM, BUILD_FAILED = 100000, 500002
@@ -27,17 +28,18 @@ def infer_shape(
     """What each described output will be. Inputs come with the bytes of their buffers as const data.
 
     Exact dims; or -1 with ranges, whose maximum is finite when the input shapes are known; or -2. AclError 100000 for an
-    unknown operator, a missing value or a missing name, 500002 for a call that cannot be built.
+    unknown operator, an empty buffer or a missing name, 500002 for a call that cannot be built.
     """
     custom.load_all()
     operator = registry.find(op_type)
     if operator is None:
         raise AclError(INVALID_PARAM, *unknown(op_type))
     _check_names(operator, inputs)
+    _check_data(op_type, inputs)
     try:
         inferred = operator.bind(inputs, (), attrs).infer()
     except Refused as error:
-        raise AclError(INVALID_PARAM if error.rule == "HA528" else BUILD_FAILED, error.rule, error.text) from error
+        raise AclError(BUILD_FAILED, error.rule, error.text) from error
     if len(outputs) > len(inferred):
         text = f"{len(outputs)} output descriptors; the operator gives {len(inferred)}"
         raise AclError(INVALID_PARAM, "HA513", f"{op_type}: {text}")
@@ -54,3 +56,12 @@ def _check_names(operator: Operator, inputs: Sequence[TensorSpec]) -> None:
         if not spec.name and not spec.dynamic_input and not spec.absent:
             text = f"inputDesc[{index}] has no name; the operator takes a list of tensors, so each needs one (x0, x1, …)"
             raise AclError(INVALID_PARAM, "HA524", f"{operator.op_type}: {text}. Use set_tensor_desc_name")
+
+
+def _check_data(op_type: str, inputs: Sequence[TensorSpec]) -> None:
+    """Refuses a buffer that is empty, or too small to be read, though the tensor has elements; const data need none."""
+    for index, spec in enumerate(inputs):
+        if spec.const is None and not spec.absent and min(spec.shape, default=1) > 0:
+            told = f"{op_type}: inputs[{index}] holds no data for {dtypes.ge_name(spec.dtype)} {list(spec.shape)}"
+            allowed = "allowed: a buffer in host memory, of the size that its descriptor says, or const data"
+            raise AclError(INVALID_PARAM, "HA528", f"{told}; {allowed}")
