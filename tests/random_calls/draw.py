@@ -11,6 +11,7 @@ import numpy as np
 from hypothesis import HealthCheck, Phase, Verbosity, given, settings
 from hypothesis import strategies as st
 
+from hostacl.ops.registry import find
 from hostacl.ops.schema import Prototype, TensorDecl, prototype
 from hostacl.tensors import dtypes, formats
 from hostacl.tensors.spec import TensorSpec
@@ -261,10 +262,13 @@ def _alias(dice: Dice, inputs: tuple[Tensor, ...], outputs: tuple[Output, ...]) 
         return None
     spec = outputs[0].spec
     like = (spec.dtype, spec.shape, spec.format)
+    operator = find(dice.prototype.op_type)
+    updated = () if operator is None else operator.updates
     fits = [
         index
         for index, one in enumerate(inputs)
         if one.data is not None and not one.way and one.data.size and (one.spec.dtype, one.spec.shape, one.spec.format) == like
+        if one.name not in updated
     ]
     fits = [] if spec.dtype in dtypes.PACKED else fits
     if dice.wants("in place", bool(fits)):

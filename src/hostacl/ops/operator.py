@@ -48,6 +48,7 @@ class Operator:
     bits: bool
     direct: Callable[[Call], Callable[..., Any] | None] | None
     batch: tuple[str, ...] = ()
+    updates: tuple[str, ...] = ()
 
     def bind(self, inputs: Sequence[TensorSpec], outputs: Sequence[TensorSpec], attrs: Mapping[str, Attr]) -> Call:
         """A call with all checked that can be known now; raises Refused. With no outputs at all it can still be inferred."""

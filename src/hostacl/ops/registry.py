@@ -34,6 +34,7 @@ def kernel(
     bits: bool = False,
     direct: Callable[..., Any] | None = None,
     batch: Sequence[str] = (),
+    updates: Sequence[str] = (),
     forms: Sequence[Generation] = (),
 ) -> Callable[[Function], Function]:
     """Declares a function to be the meaning of these operators (a D twin shares it with its base).
@@ -58,6 +59,7 @@ def kernel(
                     bits,
                     direct,
                     tuple(batch),
+                    tuple(updates),
                 )
             )
         return function
@@ -84,6 +86,7 @@ def twin(op_type: str, of: str, **names: str) -> Operator:
             base.bits,
             base.direct,
             base.batch,
+            base.updates,
         )
     )
 

@@ -62,17 +62,20 @@ def _general(call: Call) -> Callable[..., Shapes]:
     current = settings()
     bits, soc = call.operator.bits, current.soc
     loaders = [(name, _loader(call, source, bits, soc)) for name, source in call.operator.parameters]
-    stores = _stores(call, bits, current.saturate, soc)
+    stores, update = _stores(call, bits, current.saturate, soc), _updates(call, bits, current.saturate, soc)
     kernel, exact, waiting, first = call.operator.kernel, call.exact, call.unknown_values, call.inputs_sent
 
     def run(*arrays: Any) -> Shapes:
         try:
             if waiting:
                 _check_values(call, waiting, arrays)
-            results = _flat(kernel(**{name: load(arrays) for name, load in loaders}), call)
+            results = kernel(**{name: load(arrays) for name, load in loaders})
         except Refused as refused:
             raise Failed(refused.rule, refused.text, HOST_FAILURE) from None
-        return stores(results, arrays[first:], exact)
+        shapes = stores(_flat(results, call), arrays[first:], exact)
+        if update is not None:
+            update(results[len(call.outputs) :], arrays)
+        return shapes
 
     return run
 
@@ -174,6 +177,23 @@ def _stores(call: Call, bits: bool, saturate: bool, soc: str) -> Callable[[list[
             if value is not None and out is not None and place in described:
                 _write(value, out, described[place][1], bits, saturate, soc)
         return None if exact else tuple(_true_shape(ready, place, described) for place in range(len(outputs)))
+
+    return write
+
+
+def _updates(
+    call: Call, bits: bool, saturate: bool, soc: str
+) -> Callable[[Sequence[Any], Sequence[Any]], None] | None:
+    """What writes the new values of inputs that the operator updates in place; None where there are none."""
+    if not call.operator.updates:
+        return None
+    targets = [(call.inputs[name].positions[0], call.spec(name)) for name in call.operator.updates if call.has(name)]
+
+    def write(values: Sequence[Any], arrays: Sequence[Any]) -> None:
+        for value, (place, spec) in zip(values, targets, strict=False):
+            if value is not None:
+                arrays[place].flags.writeable = True  # inputs come locked
+                _write(np.asarray(value), arrays[place], spec, bits, saturate, soc)
 
     return write
 
