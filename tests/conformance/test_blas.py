@@ -244,21 +244,44 @@ def test_it_is_the_operator_gemm() -> None:
     assert execute("GEMM", [q.a, q.b, q.c, q.alpha, q.beta], [q.c]) == NO_MATCH
 
 
+def load_model(folder: Path, op: dict[str, Any]) -> None:
+    """Has atc make the model of a JSON, and loads it."""
+    (folder / "gemm.json").write_text(json.dumps([op]))
+    arguments = [f"--singleop={folder}/gemm.json", f"--output={folder}", "--soc_version=Ascend310"]
+    subprocess.run([sys.executable, "-m", "hostacl.cli.main", "atc", *arguments], check=True, capture_output=True, timeout=120)
+    (path,) = folder.glob("*.om")
+    model = path.read_bytes()
+    assert acl.op.load(acl.util.bytes_to_ptr(model), len(model)) == 0, message()
+
+
+ATTRS = [{"name": f"transpose_{name}", "type": "bool", "value": False} for name in ("a", "b")]
+
+
 def test_a_model_made_by_atc(tmp_path: Path) -> None:
     """The JSON of the published samples: descs ND, alpha and beta of shape [], both attributes set."""
     shapes = {"A": [6, 16], "B": [16, 2], "C": [6, 2], "alpha": [], "beta": []}
     tensors = {name: {"format": "ND", "shape": shape, "type": "float16"} for name, shape in shapes.items()}
-    attrs = [{"name": f"transpose_{name}", "type": "bool", "value": False} for name in ("a", "b")]
-    op = {"op": "GEMM", "input_desc": list(tensors.values()), "output_desc": [tensors["C"]], "attr": attrs}
-    (tmp_path / "gemm.json").write_text(json.dumps([op]))
-    arguments = [f"--singleop={tmp_path}/gemm.json", f"--output={tmp_path}", "--soc_version=Ascend310"]
-    subprocess.run([sys.executable, "-m", "hostacl.cli.main", "atc", *arguments], check=True, capture_output=True, timeout=120)
     assert acl.blas.create_handle_for_hgemm(N, N, N, 6, 2, 16, 0)[1] == NO_MATCH
-    model = (tmp_path / "0_GEMM_1_2_6_16_1_2_16_2_1_2_6_2_1_2_1_2_1_2_6_2.om").read_bytes()
-    assert acl.op.load(acl.util.bytes_to_ptr(model), len(model)) == 0, message()
+    load_model(tmp_path, {"op": "GEMM", "input_desc": [*tensors.values()], "output_desc": [tensors["C"]], "attr": ATTRS})
     a, b, c = (device(np.ones(shapes[name], np.float16)) for name in "ABC")
     alpha, beta = device(np.array(0.5, np.float16)), device(np.array(-1, np.float16))
     pointers = [alpha.pointer, a.pointer, 16, b.pointer, 2, beta.pointer, c.pointer, 2]
     assert acl.blas.hgemm(N, N, N, 6, 2, 16, *pointers, 0, 0) == 0, message()
     assert acl.rt.synchronize_stream(0) == 0
     np.testing.assert_array_equal(c.read(), np.full((6, 2), 7))
+
+
+def test_a_model_of_blocks_made_by_atc(tmp_path: Path) -> None:
+    """NZ operands: FRACTAL_NZ with the origin's format and shape."""
+    plain = {"format": "ND", "type": "float16"}
+    a = {"format": "FRACTAL_NZ", "shape": [2, 1, 16, 16], "origin_format": "ND", "origin_shape": [9, 32], "type": "float16"}
+    b, c, one = {**plain, "shape": [32, 4]}, {**plain, "shape": [9, 4]}, {**plain, "shape": []}
+    load_model(tmp_path, {"op": "GEMM", "input_desc": [a, b, c, one, one], "output_desc": [c], "attr": ATTRS})
+    handle, ret = acl.blas.create_handle_for_hgemm(NZ, N, N, 9, 4, 32, 0)
+    assert ret == 0, message()
+    values = np.random.default_rng(1).integers(-3, 4, (9, 32)).astype(np.float16)
+    tensors = [operand(values, NZ), device(np.ones((32, 4), np.float16)), device(np.zeros((9, 4), np.float16)),
+               device(np.array(1, np.float16)), device(np.array(0, np.float16))]  # fmt: skip
+    assert acl.op.execute_with_handle(handle, [one.buffer for one in tensors], [tensors[2].buffer], 0) == 0, message()
+    assert acl.rt.synchronize_stream(0) == 0
+    np.testing.assert_array_equal(tensors[2].read(), values.sum(axis=1, keepdims=True).repeat(4, axis=1))
