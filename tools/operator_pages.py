@@ -58,7 +58,8 @@ def page_text(op_type: str) -> str:
 
 def code(default: str) -> str:
     """A default as Python writes it; words stay words."""
-    return default if default in ("required", "none") else f"`{default}`"
+    value, semicolon, more = default.partition("; not set")
+    return default if default in ("required", "none") else f"`{value}`{semicolon}{more}"
 
 
 def table(headings: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hostacl.ops import registry, usage
+from hostacl.ops import registry, schema, usage
 from hostacl.ops.operator import Operator
 from hostacl.ops.schema import AttrDecl, Generation, Prototype, TensorDecl
 from hostacl.tensors.dtypes import dtype_name, has_arrays
@@ -48,7 +48,7 @@ def page(known: Prototype, operator: Operator | None) -> Page:
         operator is not None,
         _meaning(operator.kernel) if operator else "",
         (*_tensors("input", known.inputs), *_tensors("output", known.outputs)),
-        tuple(map(_attr, known.attrs.values())),
+        tuple(_attr(known.op_type, decl) for decl in known.attrs.values()),
         (*_values(operator), *_twins(operator), *map(_older, known.generations[1:])),
         _refusals(operator) if operator else (),
     )
@@ -78,9 +78,20 @@ def _dtypes(decl: TensorDecl) -> str:
     return " ".join(dict.fromkeys(names)) or "any"
 
 
-def _attr(decl: AttrDecl) -> tuple[str, str, str]:
-    default = "required" if decl.required else "none" if decl.default is None else repr(decl.default)
-    return decl.name, decl.kind, dtype_name(decl.default) if decl.kind == "data_type" and decl.default is not None else default
+def _attr(op_type: str, decl: AttrDecl) -> tuple[str, str, str]:
+    if decl.required:
+        return decl.name, decl.kind, "required"
+    published = schema.prototype(op_type)
+    first = published.attrs.get(decl.name, decl) if published else decl
+    if decl.default is None and first.default is not None:
+        return decl.name, decl.kind, f"{_default(first)}; not set may mean otherwise"
+    return decl.name, decl.kind, _default(decl)
+
+
+def _default(decl: AttrDecl) -> str:
+    if decl.default is None:
+        return "none"
+    return dtype_name(decl.default) if decl.kind == "data_type" else repr(decl.default)
 
 
 def _values(operator: Operator | None) -> Iterator[str]:
