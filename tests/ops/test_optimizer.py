@@ -107,4 +107,5 @@ def test_what_does_not_fit_is_named():
     with pytest.raises(Refused, match="grad"):
         bind("ApplyMomentum", [x, x, single, Spec(0, (3, 2), 2), single])
     with pytest.raises(Refused, match="accum is const"):
-        bind("ApplyMomentum", [np.ones(2, np.float32), np.ones(2, np.float32), one(1), np.ones(2, np.float32), one(1)], const=[1])
+        two = np.ones(2, np.float32)
+        bind("ApplyMomentum", [two, two, one(1), two, one(1)], const=[1])
