@@ -11,9 +11,10 @@ UNDEFINED = -1
 class TensorSpec(NamedTuple):
     """One descriptor's content.
 
-    dtype and formats are aclDataType and aclFormat codes; shape is the origin shape, with -1 for an unknown dim and ``(-2,)`` for an unknown rank;
-    storage_format (-1: none given) and storage_shape (None: none given) say what lies in memory where it differs; ranges has a (min, max) for each dim, max -1
-    for no bound; const holds the bytes of a const input; placement is an aclMemType (0 device, 1 host).
+    dtype and formats are aclDataType and aclFormat codes. shape is the origin shape, with -1 for an unknown dim and ``(-2,)``
+    for an unknown rank; storage_format (-1: none given) and storage_shape (None: none given) say what lies in memory where it
+    differs. ranges has a (min, max) for each dim, max -1 for no bound; const holds the bytes of a const input; placement is an
+    aclMemType (0 device, 1 host).
     """
 
     dtype: int
