@@ -2,6 +2,7 @@
 #include "capi/acl_base.hpp"
 #include "capi/guard.hpp"
 #include "capi/lookup.hpp"
+#include "core/memory.hpp"
 
 using namespace hostacl;
 
@@ -236,6 +237,9 @@ int32_t hacl_aclSetTensorConst(void* desc, void* dataBuffer, size_t length) noex
         if (!dataBuffer || length == 0)
             return fail(kInvalidParam, "HA414",
                         format("dataBuffer = %p, length = %zu; allowed: the address and size of the const bytes", dataBuffer, length));
+        if (!is_live(reinterpret_cast<uintptr_t>(dataBuffer), length))
+            return fail(kInvalidParam, "HA218",
+                        format("dataBuffer = %p: the %zu bytes there are not all live memory; allowed: the const bytes", dataBuffer, length));
         const auto* bytes = static_cast<const uint8_t*>(dataBuffer);
         found.const_data.assign(bytes, bytes + length);
         found.is_const = true;

@@ -4,6 +4,7 @@
 #include "capi/guard.hpp"
 #include "core/execute.hpp"
 #include "core/machine.hpp"
+#include "core/memory.hpp"
 
 #include <cstring>
 #include <functional>
@@ -21,6 +22,11 @@ TensorList outputs_of(int count, const void* const* descs, const void* const* bu
 TensorList only_descs(TensorList list) {
     list.has_buffers = false;
     return list;
+}
+
+bool is_readable(const void* address, size_t size) {
+    Lock lock = lock_machine();
+    return is_live(reinterpret_cast<uintptr_t>(address), size);
 }
 
 Code answer(const Failure& failure) { return failure.code ? fail_verbatim(failure.code, failure.text) : 0; }
@@ -166,6 +172,9 @@ aclError hacl_aclopLoad(const void* model, size_t modelSize) noexcept {
     return guarded("aclopLoad", [&]() -> Code {
         if (!model) return fail(100000, "HA615", "model = NULL; allowed: the address of a model's bytes");
         if (modelSize == 0) return fail(100000, "HA615", "modelSize = 0; allowed: the number of the model's bytes");
+        if (!is_readable(model, modelSize))
+            return fail(100000, "HA218",
+                        format("model = %p: the %zu bytes there are not all live memory; allowed: a model's bytes", model, modelSize));
         if (Code code = need_python("load")) return code;
         return answer(hooks().load(model, modelSize));
     });

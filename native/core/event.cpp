@@ -250,6 +250,11 @@ Code event_id(Handle handle, uint32_t* id) {
 
 bool is_live_event(Handle handle) { return events().find(handle) != nullptr; }
 
+void forget_events() {
+    Lock lock = lock_machine();
+    events().clear();
+}
+
 size_t live_events() {
     Lock lock = lock_machine();
     return events().live();

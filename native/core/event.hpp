@@ -38,5 +38,6 @@ Code event_time(Handle event, const char* name, int64_t* time_ns);
 Code event_id(Handle event, uint32_t* id);
 bool is_live_event(Handle event); // lock held
 size_t live_events();             // no lock held
+void forget_events();             // all are dead then; no lock held
 
 } // namespace hostacl

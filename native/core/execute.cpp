@@ -66,6 +66,7 @@ Code infer_shape(const CallArguments& call) {
     {
         Lock lock = lock_machine();
         if (Code code = read_call(call, &request, &key_buffer(), &attr)) return code;
+        if (Code code = check_values(&request)) return code;
         snapshot(*attr, &request);
     }
     if (Code code = need_python(request.op)) return code;

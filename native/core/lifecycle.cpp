@@ -141,6 +141,8 @@ void at_finalize(void (*function)()) {
 void reset_machine() {
     reset_all_devices();
     run_endings();
+    forget_events();
+    free_host_memory();
     forget_config_file();
     forget_injections();
     {

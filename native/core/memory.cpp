@@ -304,6 +304,14 @@ void free_device_memory(int32_t device) {
     }
 }
 
+void free_host_memory() {
+    Lock lock = lock_machine();
+    for (auto at = memory().live.begin(); at != memory().live.end();) {
+        auto here = at++;
+        if (here->second->space != Space::Device) bury(here, "hostacl.reset");
+    }
+}
+
 size_t check_guards() {
     std::vector<std::string> damages;
     {
@@ -326,6 +334,12 @@ bool is_mapped(uintptr_t address, size_t size) {
     if (address < kPage || address + size < address || ((address + size) >> 56) != 0) return false;
     uintptr_t first = address / kPage * kPage;
     return ::msync(as_pointer(first), address + size - first, MS_ASYNC) == 0;
+}
+
+bool is_live(uintptr_t address, size_t size) {
+    std::shared_ptr<Block> block = find_block(address);
+    if (block) return !block->freed && size <= block->start + block->capacity - address;
+    return !in_arena(address) && is_mapped(address, size);
 }
 
 MemoryStats memory_stats() {

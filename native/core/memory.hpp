@@ -51,12 +51,17 @@ Code unregister_host(uintptr_t start);
 
 // Marks all memory of a device dead (the device was reset). Lock held.
 void free_device_memory(int32_t device);
+// Marks pinned and registered host memory dead: the process begins anew. No lock held.
+void free_host_memory();
 
 // Looks at the guard bytes of every live block and reports each overwritten one once. No lock held.
 HACL_API size_t check_guards();
 
 // Every page of the range is mapped in this process.
 bool is_mapped(uintptr_t address, size_t size);
+
+// All bytes can be read: they lie in one live block, or in host memory that is mapped. Lock held.
+HACL_API bool is_live(uintptr_t address, size_t size);
 
 struct MemoryStats {
     size_t blocks[3] = {}; // by Space

@@ -133,6 +133,10 @@ Code check_buffer(Argument& argument, const char* list, int index) {
     bool held = block && address + argument.bytes <= block->start + block->capacity;
     if (block && !held)
         return too_small(list, index, argument, format(" and its memory ends before: %s", describe_pointer(address).c_str()));
+    if (!block && !is_live(address, argument.size < argument.bytes ? argument.size : argument.bytes))
+        return fail(kInvalidParameter, "HA218",
+                    format("%s[%d] points to 0x%zx, %s that is not all there; allowed: the %zu bytes of its descriptor", list, index,
+                           static_cast<size_t>(address), describe_pointer(address).c_str(), argument.bytes));
     if (argument.size >= argument.bytes) return 0;
     if (!held) return too_small(list, index, argument, " and lies in memory that is not known to hold them");
     report("HA411", format("%s[%d] has %zu bytes; its descriptor needs %zu (within the same %zu-byte block)", list, index, argument.size,
@@ -196,6 +200,19 @@ Code check_buffers(Request* request) {
         if (Code code = check_buffer(request->inputs[i], "inputs", static_cast<int>(i))) return code;
     for (size_t i = 0; i < request->outputs.size(); i++)
         if (Code code = check_buffer(request->outputs[i], "outputs", static_cast<int>(i))) return code;
+    return 0;
+}
+
+Code check_values(Request* request) {
+    for (size_t i = 0; i < request->inputs.size(); i++) {
+        const Argument& input = request->inputs[i];
+        if (input.is_const || !input.data || input.bytes == 0 || input.size < input.bytes) continue;
+        auto address = reinterpret_cast<uintptr_t>(input.data);
+        if (!is_live(address, input.bytes))
+            return fail(kInvalidParameter, "HA218",
+                        format("inputs[%zu] points to 0x%zx, %s that is not all there; allowed: the %zu bytes of its descriptor", i,
+                               static_cast<size_t>(address), describe_pointer(address).c_str(), input.bytes));
+    }
     return 0;
 }
 

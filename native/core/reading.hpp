@@ -21,5 +21,7 @@ void describe(const TensorDesc& desc, Handle handle, Argument* argument);
 void snapshot(const OpAttr& attr, Request* request);
 // Every buffer holds what its descriptor says; arguments get hold of their blocks.
 Code check_buffers(Request* request);
+// The inputs whose bytes shape inference reads can be read.
+Code check_values(Request* request);
 
 } // namespace hostacl

@@ -5,6 +5,7 @@
 #include "core/inject.hpp"
 #include "core/lifecycle.hpp"
 #include "core/machine.hpp"
+#include "core/memory.hpp"
 #include "module/machine_table.hpp"
 
 #include <dlfcn.h>
@@ -63,6 +64,11 @@ PyObject* report_call(const Row&, const Args& args) {
 PyObject* configure_call(const Row&, const Args& args) { return to_python(configure(args.text(0), args.text(1))); }
 
 PyObject* setting_call(const Row&, const Args& args) { return to_python(setting(args.text(0)).c_str()); }
+
+PyObject* is_live_call(const Row&, const Args& args) {
+    Lock lock = lock_machine();
+    return to_python(is_live(args.integer<uint64_t>(0), args.integer<uint64_t>(1)));
+}
 
 PyObject* drop_plans_call(const Row&, const Args& args) {
     drop_plans(args.integer<uint64_t>(0));
@@ -124,6 +130,7 @@ void add_inspect_rows(Rows& rows) {
         {"inject_call", "inject_call", inject_call_call, {"code", "name"}, 2},
         {"inject_operator", "inject_operator", inject_operator_call, {"code", "nth"}, 2},
         {"forget_injection", "forget_injection", forget_injection_call, {"number"}, 1},
+        {"is_live", "is_live", is_live_call, {"address", "size"}, 2},
         {"drop_plans", "drop_plans", drop_plans_call, {"model"}, 1},
         {"plan_last_use", "plan_last_use", plan_last_use_call, {"model"}, 1},
         {"next_use", "next_use", next_use_call, {}, 0},

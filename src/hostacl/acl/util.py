@@ -7,6 +7,8 @@ import time
 import warnings
 from collections import deque
 from collections.abc import Callable, Sequence
+from math import prod
+from operator import index
 from typing import Any
 
 import numpy as np
@@ -26,6 +28,12 @@ _STOP_SECONDS = 5.0
 """How long stop_thread waits for a thread's function to return by itself, and again after asking it to."""
 
 _threads: dict[int, threading.Thread] = {}
+
+_TYPES = [np.dtype(letter) for letter in "?" + np.typecodes["AllInteger"] + np.typecodes["AllFloat"]]
+_SIZES: dict[int, int] = {dtype.num: dtype.itemsize for dtype in _TYPES}
+"""Bytes of an element by NumPy's type number: of bool, integers, floats and complex numbers."""
+
+_MOST_DIMS = 64 if np.lib.NumpyVersion(np.__version__) >= "2.0.0" else 32
 
 
 def _check_array(function: str, array: object) -> Array:
@@ -68,8 +76,12 @@ def ptr_to_numpy(ptr: int, shape: Sequence[int], type_num: int) -> Array | None:
     """
     if not isinstance(shape, tuple | list):
         raise TypeError(f"acl.util.ptr_to_numpy(): argument 'shape' must be tuple or list, not {type(shape).__name__}")
+    ptr, type_num = _address("ptr_to_numpy", ptr), _integer("ptr_to_numpy", "type_num", type_num)
+    shape = [_integer("ptr_to_numpy", "shape", dim) for dim in shape]
     block = _machine.find_block(ptr)
     reason = _reason_against_type(type_num) or _reason_against_shape(shape) or _reason_against_address(ptr, block)
+    if block is None:  # what a view past the end of a block overwrites, the guard bytes tell
+        reason = reason or _reason_against_size(ptr, prod(shape) * _SIZES[type_num])
     if reason:
         _machine.fail("acl.util.ptr_to_numpy", 100000, "HA232", reason)
         return None
@@ -78,15 +90,33 @@ def ptr_to_numpy(ptr: int, shape: Sequence[int], type_num: int) -> Array | None:
     return _machine.array(ptr, shape, type_num, True, None)
 
 
+def _integer(function: str, name: str, value: Any) -> int:
+    """An argument as an int; TypeError, by the function's and the argument's name, for what is none."""
+    try:
+        return index(value)
+    except TypeError:
+        kind = type(value).__name__
+        raise TypeError(f"acl.util.{function}(): argument '{name}' must be int, not {kind}") from None
+
+
+def _address(function: str, ptr: Any) -> int:
+    address = _integer(function, "ptr", ptr)
+    if not 0 <= address < 1 << 64:
+        raise OverflowError(f"acl.util.{function}(): argument 'ptr' must be in 0 .. {(1 << 64) - 1}, not {address}")
+    return address
+
+
 def _reason_against_type(type_num: int) -> str:
     """Says so when NumPy's type number is not bool, integer, float or complex: sizes that the number alone gives."""
-    if 0 <= type_num <= np.dtype(np.clongdouble).num or type_num == np.dtype(np.float16).num:
+    if type_num in _SIZES:
         return ""
     return f"type_num = {type_num}; allowed: np.dtype(...).num of a type of fixed size, such as 5 (int32)"
 
 
 def _reason_against_shape(shape: Sequence[int]) -> str:
-    return f"shape = {tuple(shape)}; allowed: dims of 0 or more" if any(dim < 0 for dim in shape) else ""
+    allowed = f"at most {_MOST_DIMS} dims of 0 or more, of a size that memory can have"
+    bad = len(shape) > _MOST_DIMS or any(dim < 0 for dim in shape) or prod(max(dim, 1) for dim in shape) >= 1 << 56
+    return f"shape = {tuple(shape)}; allowed: {allowed}" if bad else ""
 
 
 def _reason_against_address(ptr: int, block: dict[str, Any] | None) -> str:
@@ -94,6 +124,12 @@ def _reason_against_address(ptr: int, block: dict[str, Any] | None) -> str:
         return "ptr = 0; allowed: the address of the data"
     freed = block is not None and block["freed"]
     return f"ptr = {ptr:#x} is memory freed at {block['freed_site']}; allowed: live memory" if block and freed else ""
+
+
+def _reason_against_size(ptr: int, size: int) -> str:
+    if size < 1 << 64 and _machine.is_live(ptr, size):
+        return ""
+    return f"ptr = {ptr:#x}: the {size} bytes there are not all live memory; allowed: the address of as many"
 
 
 def bytes_to_ptr(data: bytes) -> int:
@@ -108,11 +144,10 @@ def bytes_to_ptr(data: bytes) -> int:
 
 def ptr_to_bytes(ptr: int, size: int) -> bytes | None:
     """A copy of ``size`` bytes at an address; None, with a message, for address 0, a negative size, or freed memory."""
+    ptr, size = _address("ptr_to_bytes", ptr), _integer("ptr_to_bytes", "size", size)
     block = _machine.find_block(ptr)
     reason = f"size = {size}; allowed: 0 or more" if size < 0 else _reason_against_address(ptr, block)
-    room = block["start"] + block["capacity"] - ptr if block is not None else size
-    if size > room and not reason:
-        reason = f"size = {size}; allowed: at most {room}, what the block at ptr = {ptr:#x} has from there on"
+    reason = reason or _reason_against_size(ptr, size)
     if reason:
         _machine.fail("acl.util.ptr_to_bytes", 100000, "HA232", reason)
         return None

@@ -143,7 +143,7 @@ class FreedWhilePending(Rule, code="HA225", title="freed while a task is pending
     """
 
 
-class DeadMemory(Rule, code="HA218", title="not live memory", returns="107000"):
+class DeadMemory(Rule, code="HA218", title="not live memory", returns="107000, or 100000 for an argument of an operator"):
     """The address belongs to no live allocation and to no memory of this process.
 
     From: our choice.
