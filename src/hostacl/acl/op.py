@@ -258,6 +258,6 @@ def infer_shape(
     an operator with variadic tensors need names. 100000 for an unknown operator or an empty data buffer.
     C: ``aclopInferShape``.
     """
-    if attr == _LEFT_OUT:
+    if attr is _LEFT_OUT:
         return _machine.aclopInferShape(op_type, input_desc, inputs, num_outputs, output_desc)
     return _machine.aclopInferShape(op_type, input_desc, inputs, num_outputs, output_desc, attr)
