@@ -200,9 +200,9 @@ def test_operators_in_children(method: str, started: bool) -> None:
 
 
 def test_a_forked_child_ends_cleanly_and_quietly() -> None:
-    code = """
+    code = f"""
 import acl, os, sys, numpy as np
-sys.path.insert(0, {root!r})
+sys.path.insert(0, {str(Path(__file__).resolve().parents[1])!r})
 from tests.test_processes import sum_in_child
 sum_in_child(1.0)
 children = []
@@ -213,7 +213,7 @@ for number in range(4):
         sys.exit(0 if right else 7)
     children.append(child)
 print([os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children])
-""".format(root=str(Path(__file__).resolve().parents[1]))
+"""
     done = run_python(code)
     assert (done.stdout, done.returncode) == ("[0, 0, 0, 0]\n", 0), done.stderr
 
