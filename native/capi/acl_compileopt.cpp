@@ -16,7 +16,8 @@ constexpr Code kInvalidParam = 100000, kUnknownOption = 500000;
 constexpr int kLastOption = 16, kJitCompile = 10; // aclCompileOpt
 
 std::map<int, std::string>& options() { // machine lock held
-    static auto* kept = new std::map<int, std::string>;
+    // every operator is built for the shapes it is called with: JIT_COMPILE is on until a program says otherwise
+    static auto* kept = new std::map<int, std::string>{{kJitCompile, "enable"}};
     return *kept;
 }
 
