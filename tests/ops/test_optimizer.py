@@ -106,6 +106,6 @@ def test_what_does_not_fit_is_named():
         bind("ApplyMomentum", [x, x, Spec(0, (2,), 2), x, single])
     with pytest.raises(Refused, match="grad"):
         bind("ApplyMomentum", [x, x, single, Spec(0, (3, 2), 2), single])
+    two = np.ones(2, np.float32)
     with pytest.raises(Refused, match="accum is const"):
-        two = np.ones(2, np.float32)
         bind("ApplyMomentum", [two, two, one(1), two, one(1)], const=[1])

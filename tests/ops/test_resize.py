@@ -24,7 +24,11 @@ def resized(op, x, new, layout=NCHW, **flags):
 
 @pytest.mark.parametrize(
     ("flags", "want"),
-    [({}, [0, 0, 1, 2, 2, 3]), ({"align_corners": True}, [0, 1, 1, 2, 2, 3]), ({"half_pixel_centers": True}, [0, 1, 1, 2, 3, 3])],
+    [
+        ({}, [0, 0, 1, 2, 2, 3]),
+        ({"align_corners": True}, [0, 1, 1, 2, 2, 3]),
+        ({"half_pixel_centers": True}, [0, 1, 1, 2, 3, 3]),
+    ],
 )
 def test_nearest_places(flags, want):
     assert resized("ResizeNearestNeighborV2", ROW, (1, 6), **flags).ravel().tolist() == want

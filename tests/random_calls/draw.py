@@ -86,6 +86,8 @@ def _text(spec: TensorSpec) -> str:
 def dtypes_of(op_type: str) -> tuple[int, ...]:
     """The dtypes an operator is drawn with: those of its main input that arrays exist for."""
     known = _prototype(op_type)
+    if not known.inputs and not known.outputs:
+        return ()
     return tuple(dict.fromkeys(code for code in main_input(known).dtypes if dtypes.has_arrays(code)))
 
 

@@ -108,7 +108,7 @@ def ratio_index(old: int, new: int, align_corners: bool, half_pixel_centers: boo
 
 
 def ratio_position(old: int, new: int, align_corners: bool, half_pixel_centers: bool) -> tuple[Array, Array]:
-    """TensorFlow's positions, as whole part and rest: i·old/new, half pixels: of centres, aligned corners: i·(old-1)/(new-1)."""
+    """TensorFlow's positions, as whole part and rest: i·old/new; of centres with half pixels; i·(old-1)/(new-1) aligned."""
     place = np.arange(new, dtype=np.int64)
     if align_corners and new > 1:
         top, bottom = place * (old - 1), new - 1
