@@ -1,0 +1,1 @@
+"""torch-npu, unmodified, against CPU torch in the same process."""
