@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,40 +21,34 @@ from hostacl.ops.pooling import (
     pooled,
     reordered,
     spatial_values,
-    tiles,
     window,
 )
 from hostacl.ops.pooling_max import max_pool_v3_windows
+from hostacl.ops.pooling_passes import Direct, Windows, mean_into, plain_windows
 from hostacl.ops.registry import kernel
 from hostacl.ops.run import Out
 
 Array = NDArray[Any]
 
 
-def sum_along(x: Array, one: Window) -> Array:
-    """The sum of each window along one axis."""
-    moved = np.moveaxis(x, one.axis, -1)
-    result = np.zeros((*moved.shape[:-1], one.number), x.dtype)
-    for _, inside, source in one.taps(moved.shape[-1]):
-        result[..., inside] += moved[..., source]
-    return np.moveaxis(result, -1, one.axis)
-
-
 def average_pooled(x: Array, windows: Sequence[Window], padding: bool, divisor: int) -> Array:
     """The mean of each window: over its elements, with those in the padding or without, or over a divisor of its own."""
     y = np.empty(extents(windows, x.shape), x.dtype)
-    scales = [divisors(one, x.shape[one.axis], x.ndim, padding) for one in windows]
-    for part in tiles(x):
-        piece = x[part].astype(np.float64)
-        for one in windows:
-            piece = sum_along(piece, one)
-        if divisor:
-            piece /= divisor
-        else:
-            for scale in scales:
-                piece /= scale
-        y[part] = piece
+    mean_into(x, y, windows, padding, divisor)
     return y
+
+
+def direct_mean(windows_of: Windows, padding: Callable[[Call], bool]) -> Direct:
+    """The ``direct`` of average pooling: halves as they lie in memory, straight into y."""
+
+    def hook(call: Call) -> Callable[..., None] | None:
+        windows = plain_windows(call, windows_of)
+        if windows is None:
+            return None
+        counted, divisor = padding(call), call.attrs.get("divisor_override") or 0
+        return lambda x, y: mean_into(x, y, windows, counted, divisor)
+
+    return hook
 
 
 def divisors(one: Window, extent: int, rank: int, padding: bool) -> Array:
@@ -69,7 +63,8 @@ def avg_pool_v2_shape(call: Call) -> Shape:
     return reordered(call, pooled(call.shape("x"), windows), data, "y")
 
 
-@kernel("AvgPoolV2", shape=avg_pool_v2_shape)
+@kernel("AvgPoolV2", shape=avg_pool_v2_shape,
+        direct=direct_mean(max_pool_v3_windows, lambda call: not call.attr("exclusive")))  # fmt: skip
 def avg_pool_v2(x: Array, exclusive: bool, divisor_override: int | None, call: Call, out: tuple[Out, ...]) -> Array:
     """The mean of each window along H and W; exclusive leaves the padding out of the count, divisor_override replaces it.
 
@@ -98,7 +93,7 @@ def avg_pool_shape(call: Call) -> Shape:
     return reordered(call, pooled(call.shape("x"), windows), data, "y")
 
 
-@kernel("AvgPool", shape=avg_pool_shape)
+@kernel("AvgPool", shape=avg_pool_shape, direct=direct_mean(avg_pool_windows, lambda call: False))
 def avg_pool(x: Array, call: Call, out: tuple[Out, ...]) -> Array:
     """The mean of each window along H and W, padding SAME or VALID; the padding does not count."""
     data, windows = avg_pool_windows(call)

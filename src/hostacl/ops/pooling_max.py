@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,7 @@ from hostacl.ops.pooling import (
     tiles,
     window,
 )
+from hostacl.ops.pooling_passes import Direct, Windows, max_into, plain_windows
 from hostacl.ops.reductions import lowest
 from hostacl.ops.registry import kernel
 from hostacl.ops.run import Out
@@ -32,24 +33,21 @@ from hostacl.ops.run import Out
 Array = NDArray[Any]
 
 
-def max_along(x: Array, one: Window) -> Array:
-    """The largest element of each window along one axis; NaN when there is one."""
-    moved = np.moveaxis(x, one.axis, -1)
-    result = np.full((*moved.shape[:-1], one.number), lowest(x.dtype), x.dtype)
-    for _, inside, source in one.taps(moved.shape[-1]):
-        np.maximum(result[..., inside], moved[..., source], out=result[..., inside])
-    return np.moveaxis(result, -1, one.axis)
-
-
 def max_pooled(x: Array, windows: Sequence[Window]) -> Array:
     """The largest element of each window, one axis after the other."""
     y = np.empty(extents(windows, x.shape), x.dtype)
-    for part in tiles(x):
-        piece = x[part]
-        for one in windows:
-            piece = max_along(piece, one)
-        y[part] = piece
+    max_into(x, y, windows)
     return y
+
+
+def direct_max(windows_of: Windows) -> Direct:
+    """The ``direct`` of maximum pooling: halves as they lie in memory, straight into y."""
+
+    def hook(call: Call) -> Callable[..., None] | None:
+        windows = plain_windows(call, windows_of)
+        return None if windows is None else lambda x, y: max_into(x, y, windows)
+
+    return hook
 
 
 def first_max_along(values: Array, places: Array, one: Window) -> tuple[Array, Array]:
@@ -110,7 +108,7 @@ def max_pool_v3_shape(call: Call) -> Shape:
     return reordered(call, pooled(call.shape("x"), windows), data, "y")
 
 
-@kernel("MaxPoolV3", shape=max_pool_v3_shape)
+@kernel("MaxPoolV3", shape=max_pool_v3_shape, direct=direct_max(max_pool_v3_windows))
 def max_pool_v3(x: Array, call: Call, out: tuple[Out, ...]) -> Array:
     """The largest element of each window along H and W; NaN when there is one. The padding does not count.
 
@@ -175,7 +173,7 @@ def max_pool_3d_shape(call: Call) -> Shape:
     return reordered(call, pooled(call.shape("x"), windows), data, "y")
 
 
-@kernel("MaxPool3D", shape=max_pool_3d_shape)
+@kernel("MaxPool3D", shape=max_pool_3d_shape, direct=direct_max(max_pool_3d_windows))
 def max_pool_3d(x: Array, call: Call, out: tuple[Out, ...]) -> Array:
     """The largest element of each window along D, H and W; NaN when there is one.
 
