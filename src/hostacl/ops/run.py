@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any, NamedTuple, TypeAlias
@@ -193,10 +194,17 @@ def _updates(
     def write(values: Sequence[Any], arrays: Sequence[Any]) -> None:
         for value, (place, spec) in zip(values, targets, strict=False):
             if value is not None:
-                arrays[place].flags.writeable = True  # inputs come locked
-                _write(np.asarray(value), arrays[place], spec, bits, saturate, soc)
+                _write(np.asarray(value), _unlocked(arrays[place]), spec, bits, saturate, soc)
 
     return write
+
+
+def _unlocked(array: Array) -> Array:
+    """The memory of an input, which comes locked, as an array that can be written."""
+    if array.flags.writeable or array.nbytes == 0:
+        return array
+    memory = (ctypes.c_byte * array.nbytes).from_address(array.ctypes.data)
+    return np.frombuffer(memory, np.uint8).view(array.dtype).reshape(array.shape)
 
 
 def _true_shape(ready: Sequence[Array | None], place: int, described: dict[int, tuple[str, TensorSpec]]) -> tuple[int, ...]:

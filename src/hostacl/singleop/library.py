@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hostacl import _machine
 from hostacl.errors import AclError
+from hostacl.ops import overflow
 from hostacl.singleop import modelfile
 from hostacl.singleop.models import Model, ModelStore
 
@@ -39,6 +40,7 @@ def _last_use(model: Model) -> int:
 models.on_removal(_dropped)
 models.clock = _machine.next_use
 models.other_use = _last_use
+overflow.status.starters.append(lambda: _machine.drop_plans(0))
 
 
 def load(data: bytes) -> None:

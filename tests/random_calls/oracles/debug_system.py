@@ -10,7 +10,7 @@ from random_calls.dice import Dice
 from random_calls.oracle import Any_, oracle, shapes
 
 
-@shapes("NPUGetFloatStatus", "NPUClearFloatStatus")
+@shapes("NPUGetFloatStatus", "NPUClearFloatStatus", "NPUGetFloatStatusV2")
 def place(d: Dice) -> None:
     d.tensor("addr", np.zeros(8))
 
