@@ -3,10 +3,13 @@
 
 #include "kernels/conversions.hpp"
 #include "kernels/elementwise.hpp"
+#include "kernels/reduce.hpp"
 #include "kernels/rows.hpp"
+#include "kernels/scan.hpp"
 #include "kernels/table.hpp"
 
 #define HACL_FLOATS(loop, ...) {loop<Half __VA_ARGS__>, loop<Bfloat16 __VA_ARGS__>, loop<float __VA_ARGS__>, loop<double __VA_ARGS__>}
+#define HACL_NARROW(loop, ...) {loop<Half __VA_ARGS__>, loop<Bfloat16 __VA_ARGS__>, loop<float __VA_ARGS__>}
 #define HACL_BINARY(op) HACL_FLOATS(binary, , op, Same)
 #define HACL_COMPARE(op) HACL_FLOATS(binary, , op, Truth)
 #define HACL_SWAPPED(op) HACL_FLOATS(swapped, , op)
@@ -35,6 +38,13 @@ const Table HACL_JOIN(table_, HACL_LEVEL) = {
      {HACL_TO_FLOATS(std::uint16_t)}, {HACL_TO_FLOATS(std::int32_t)}, {HACL_TO_FLOATS(std::uint32_t)}, {HACL_TO_FLOATS(std::int64_t)},
      {HACL_TO_FLOATS(std::uint64_t)}},
     {select<std::uint8_t>, select<std::uint16_t>, select<std::uint32_t>, select<std::uint64_t>, select<unsigned __int128>},
-    row_max, row_sum, row_sum_of_squares, row_exp_sum, row_subtract};
+    row_max, row_sum, row_sum_of_squares, row_exp_sum, row_subtract,
+    {HACL_NARROW(column_sum, ), HACL_NARROW(column_product, ), HACL_NARROW(column_extreme, , Maximum),
+     HACL_NARROW(column_extreme, , Minimum)},
+    {HACL_NARROW(sum_of, ), HACL_NARROW(product_of, ), HACL_NARROW(extreme_of, , Maximum), HACL_NARROW(extreme_of, , Minimum)},
+    {HACL_NARROW(column_place, , LargerLater), HACL_NARROW(column_place, , SmallerLater)},
+    {HACL_NARROW(place_of, , Maximum), HACL_NARROW(place_of, , Minimum)},
+    {HACL_FLOATS(scan_columns, , Add), HACL_FLOATS(scan_columns, , Multiply)},
+    {HACL_FLOATS(scan_row, , Add), HACL_FLOATS(scan_row, , Multiply)}};
 
 }  // namespace hacl

@@ -12,9 +12,14 @@ struct Sum {
   F lane[kLanes / W];
 
   HACL_INLINE double total() const {
-    float all[kLanes];
-    __builtin_memcpy(all, lane, sizeof all);
-    for (std::size_t half = kLanes / 2; half > 0; half /= 2) {
+    F part[kLanes / W];
+    __builtin_memcpy(part, lane, sizeof part);
+    for (std::size_t half = kLanes / W / 2; half > 0; half /= 2) {
+      for (std::size_t v = 0; v < half; ++v) part[v] += part[v + half];
+    }
+    float all[W];
+    __builtin_memcpy(all, part, sizeof all);
+    for (std::size_t half = W / 2; half > 0; half /= 2) {
       for (std::size_t i = 0; i < half; ++i) all[i] += all[i + half];
     }
     return all[0];

@@ -13,13 +13,25 @@ constexpr int kKindSize[kKinds] = {2, 2, 4, 8, 1, 1, 1, 2, 2, 4, 4, 8, 8};
 
 enum BinaryOp { kAdd, kSubtract, kMultiply, kDivide, kMaximum, kMinimum, kBinaryOps };
 enum CompareOp { kEqual, kNotEqual, kLess, kLessEqual, kGreater, kGreaterEqual, kCompareOps };
+enum ReduceOp { kSum, kProduct, kLargest, kSmallest, kReduceOps };
 enum UnaryOp { kAbsolute, kNegative, kRelu, kSqrt, kReciprocal, kSquare, kExp, kAdds, kMuls, kUnaryOps };
+
+constexpr int kNarrowKinds = 3;             // float16, bfloat16, float32: the kinds whose reductions give doubles
+constexpr std::size_t kColumnTile = 512;    // columns that are reduced or scanned together
 
 // x1 and x2 advance by one element when their step is 1, stay when it is 0.
 using BinaryLoop = void (*)(const void* x1, bool step1, const void* x2, bool step2, void* out, std::size_t n);
 using UnaryLoop = void (*)(const void* x, void* out, std::size_t n, double value);
 using ConvertLoop = void (*)(const void* x, void* out, std::size_t n, bool saturate);
 using SelectLoop = void (*)(const void* condition, const void* x1, const void* x2, void* out, std::size_t n);
+
+// `rows` rows (at least one for extremes and places) that lie `stride` elements apart, over up to kColumnTile columns.
+using ColumnLoop = void (*)(const void* x, std::size_t rows, std::size_t stride, std::size_t columns, double* out);
+using RowLoop = double (*)(const void* x, std::size_t n);
+using ColumnPlace = void (*)(const void* x, std::size_t rows, std::size_t stride, std::size_t columns, std::int32_t* place);
+using RowPlace = std::int64_t (*)(const void* x, std::size_t n);
+using ScanColumns = void (*)(const void* x, void* out, std::size_t rows, std::ptrdiff_t stride, std::size_t columns, bool exclusive);
+using ScanRow = void (*)(const void* x, void* out, std::size_t n, bool reverse, bool exclusive);
 
 struct Table {
   const char* name;
@@ -35,6 +47,13 @@ struct Table {
   double (*row_sum_of_squares)(const float* x, float centre, std::size_t n);
   double (*row_exp_sum)(const float* x, float max, float* y, std::size_t n);  // y = exp(x - max), or nullptr; x may be y
   void (*row_subtract)(const float* x, float first, float second, float* y, std::size_t n);  // y = (x - first) - second
+
+  ColumnLoop reduce_columns[kReduceOps][kNarrowKinds];
+  RowLoop reduce_row[kReduceOps][kNarrowKinds];
+  ColumnPlace place_columns[2][kNarrowKinds];  // of the largest, of the smallest
+  RowPlace place_row[2][kNarrowKinds];
+  ScanColumns scan_columns[2][kFloatKinds];    // sums, products; they may run in place
+  ScanRow scan_row[2][kFloatKinds];
 };
 
 const Table& table();                            // the level in use

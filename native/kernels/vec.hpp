@@ -171,6 +171,13 @@ struct Lanes<double> {
 // The first k < n elements; the other lanes hold zeros.
 template <class T>
 HACL_INLINE typename Lanes<T>::V load_some(const T* p, std::size_t k) {
+#if defined(HACL_AVX512)
+  if constexpr (sizeof(T) == 4) return (F)_mm512_maskz_loadu_ps(static_cast<__mmask16>((1u << k) - 1), p);
+  if constexpr (sizeof(T) == 2) {
+    const __m256i bits = _mm256_maskz_loadu_epi16(static_cast<__mmask16>((1u << k) - 1), p);
+    return Lanes<T>::load(reinterpret_cast<const T*>(&bits));
+  }
+#endif
   T part[Lanes<T>::n] = {};
   __builtin_memcpy(part, p, k * sizeof(T));
   return Lanes<T>::load(part);
@@ -181,6 +188,19 @@ HACL_INLINE void store_some(T* p, std::size_t k, typename Lanes<T>::V v) {
   T part[Lanes<T>::n];
   Lanes<T>::store(part, v);
   __builtin_memcpy(p, part, k * sizeof(T));
+}
+
+// The lower and upper half of a vector of floats, as doubles.
+typedef float FH __attribute__((vector_size(W * 2)));
+HACL_INLINE D low_doubles(F v) {
+  FH part;
+  __builtin_memcpy(&part, &v, sizeof part);
+  return __builtin_convertvector(part, D);
+}
+HACL_INLINE D high_doubles(F v) {
+  FH part;
+  __builtin_memcpy(&part, reinterpret_cast<const char*>(&v) + sizeof part, sizeof part);
+  return __builtin_convertvector(part, D);
 }
 
 // The one element at p in every lane.

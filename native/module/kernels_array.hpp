@@ -87,6 +87,7 @@ class Unlocked {
 extern PyMethodDef elementwise_methods[];
 extern PyMethodDef convert_methods[];
 extern PyMethodDef row_methods[];
+extern PyMethodDef reduce_methods[];
 extern PyMethodDef copy_methods[];
 
 // A METH_FASTCALL function in a method table.

@@ -106,25 +106,38 @@ bool refuse_empty(const View& x, const char* name) {  // true when the axis is e
   return !refuse_shape(x, {name, "x"}, "a last axis that is not empty");
 }
 
-PyObject* row_call(const char* name, PyObject* const* args, Py_ssize_t n, float (*reduce)(const float*, std::size_t), bool empty_allowed) {
+PyObject* row_call(const char* name, ReduceOp op, PyObject* const* args, Py_ssize_t n, bool empty_allowed) {
   View x, out;
   Owned held, apart;
   if (!expect_arguments(name, n, 2, 2) || !view_rows(args[0], name, &x, &held)) return nullptr;
   if (!view_results(args[1], {name, "out"}, x, &out) || !separate(&x, out, {name, "x"}, &apart)) return nullptr;
   if (!empty_allowed && refuse_empty(x, name)) return nullptr;
-  return reduce_rows(x, [&](const float* row, std::size_t k, std::int64_t r) { reinterpret_cast<float*>(out.data)[r] = reduce(row, k); });
+  const std::int64_t columns = x.shape[x.nd - 1];
+  const RowLoop loop = table().reduce_row[op][x.kind];
+  auto body = [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t r = begin; r < end; ++r) {
+      const double result = loop(x.data + r * columns * x.size, static_cast<std::size_t>(columns));
+      reinterpret_cast<float*>(out.data)[r] = static_cast<float>(result);
+    }
+  };
+  const Unlocked unlocked(x.count);
+  split_units(row_count(x), columns, body);
+  Py_RETURN_NONE;
 }
 
-PyObject* row_sum(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  return row_call("row_sum", args, n, [](const float* x, std::size_t k) { return static_cast<float>(table().row_sum(x, k)); }, true);
-}
+PyObject* row_sum(PyObject*, PyObject* const* args, Py_ssize_t n) { return row_call("row_sum", kSum, args, n, true); }
+PyObject* row_max(PyObject*, PyObject* const* args, Py_ssize_t n) { return row_call("row_max", kLargest, args, n, false); }
 
 PyObject* row_sum_of_squares(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  auto reduce = [](const float* x, std::size_t k) { return static_cast<float>(table().row_sum_of_squares(x, 0.0f, k)); };
-  return row_call("row_sum_of_squares", args, n, reduce, true);
+  constexpr const char* name = "row_sum_of_squares";
+  View x, out;
+  Owned held, apart;
+  if (!expect_arguments(name, n, 2, 2) || !view_rows(args[0], name, &x, &held)) return nullptr;
+  if (!view_results(args[1], {name, "out"}, x, &out) || !separate(&x, out, {name, "x"}, &apart)) return nullptr;
+  return reduce_rows(x, [&](const float* row, std::size_t k, std::int64_t r) {
+    reinterpret_cast<float*>(out.data)[r] = static_cast<float>(table().row_sum_of_squares(row, 0.0f, k));
+  });
 }
-
-PyObject* row_max(PyObject*, PyObject* const* args, Py_ssize_t n) { return row_call("row_max", args, n, table().row_max, false); }
 
 PyObject* row_moments(PyObject*, PyObject* const* args, Py_ssize_t n) {
   constexpr const char* name = "row_moments";

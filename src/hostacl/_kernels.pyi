@@ -113,6 +113,32 @@ def row_max(x: _Array, out: _Float32, /) -> None:
 def row_moments(x: _Array, mean: _Float32, variance: _Float32, /) -> None:
     """Mean and population variance (of centred values) over the last axis; ValueError when the axis is empty."""
 
+# Lines: the middle one of x's three axes (before, along, after), float16, bfloat16 or float32 (running ones float64 too); out is
+# contiguous. Nothing is widened as a whole.
+def axis_sum(x: _Array, out: _Array, divisor: float = 1.0, /) -> None:
+    """Sums over the middle axis, divided: runs in float32, the runs in float64, rounded once to any of the three types."""
+
+def axis_product(x: _Array, out: _Array, /) -> None:
+    """Products over the middle axis in float64, rounded once to any of the three types."""
+
+def axis_max(x: _Array, out: _Array, /) -> None:
+    """Largest elements over the middle axis, NaN when there is one; ValueError when it is empty."""
+
+def axis_min(x: _Array, out: _Array, /) -> None:
+    """Smallest elements over the middle axis, NaN when there is one; ValueError when it is empty."""
+
+def axis_argmax(x: _Array, out: NDArray[np.int64], /) -> None:
+    """Where the first largest element of each line is, a NaN being the largest."""
+
+def axis_argmin(x: _Array, out: NDArray[np.int64], /) -> None:
+    """Where the first smallest element of each line is, a NaN being the smallest."""
+
+def running_sum(x: _Array, out: _Array, exclusive: bool, reverse: bool, /) -> None:
+    """Running sums along the middle axis: of halves in float32, else in float64; out has x's shape and dtype and may be x."""
+
+def running_product(x: _Array, out: _Array, exclusive: bool, reverse: bool, /) -> None:
+    """Running products along the middle axis: of halves in float32, else in float64; out has x's shape and dtype and may be x."""
+
 # Layouts.
 def copy(x: _Array, out: _Array, perm: Sequence[int] | None = None, /) -> None:
     """out[...] = x.transpose(perm), blocked for the cache; elements of 1, 2, 4, 8 or 16 bytes, out of the permuted shape.

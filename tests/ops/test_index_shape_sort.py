@@ -11,7 +11,7 @@ import pytest
 from hostacl.errors import Failed, Refused
 from hostacl.tensors import dtypes, formats
 from hostacl.tensors.spec import TensorSpec
-from ops.calling import bind, run
+from tests.ops.calling import bind, run
 
 
 def i32(*values: Any) -> Any:

@@ -8,28 +8,32 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hostacl import _kernels
 from hostacl.ops import dims
-from hostacl.ops.argminmax import without_dimension
+from hostacl.ops.argminmax import direct_search, find_along, without_dimension
 from hostacl.ops.call import Call
 from hostacl.ops.dims import Shape
 from hostacl.ops.index import checked_indices
 from hostacl.ops.registry import kernel
-from hostacl.ops.scan import place_of
+from hostacl.ops.scan import lines_of, place_of
 from hostacl.ops.shapes import axis, drop_axes, equal_dims
+from hostacl.tensors import dtypes
 
 Array = NDArray[Any]
 
 
-@kernel("ArgMin", "ArgMinD", shape=without_dimension, values=("dimension",))
+@kernel(
+    "ArgMin", "ArgMinD", shape=without_dimension, values=("dimension",), direct=direct_search(_kernels.axis_argmin)
+)
 def arg_min(x: Array, dimension: Any) -> Array:
     """The position of the first smallest element along the dimension; a NaN counts as the smallest."""
-    return np.argmin(np.atleast_1d(x), axis=place_of(dimension, x.ndim))
+    return find_along(_kernels.axis_argmin, np.argmin, x, place_of(dimension, x.ndim))
 
 
-@kernel("ArgMaxD", shape=without_dimension)
+@kernel("ArgMaxD", shape=without_dimension, direct=direct_search(_kernels.axis_argmax))
 def arg_max_d(x: Array, dimension: int) -> Array:
     """The position of the first largest element along the dimension; a NaN counts as the largest."""
-    return np.argmax(np.atleast_1d(x), axis=dimension)
+    return find_along(_kernels.axis_argmax, np.argmax, x, place_of(dimension, x.ndim))
 
 
 def with_value(call: Call) -> list[Shape]:
@@ -40,25 +44,48 @@ def with_value(call: Call) -> list[Shape]:
     return [drop_axes(shape, (place,), keep=True) if call.attr("keep_dims") else dropped] * 2
 
 
-def position_and_value(find: Callable[..., Any], x: Array, dimension: int, keep_dims: bool) -> tuple[Array, Array]:
+def position_and_value(found: Array, x: Array, dimension: int, keep_dims: bool) -> tuple[Array, Array]:
     """Where the extreme is, and the element there."""
-    line = np.atleast_1d(x)
-    place = np.expand_dims(find(line, axis=dimension), dimension)
-    value = np.take_along_axis(line, place, dimension)
-    shape = x.shape if x.ndim == 0 else place.shape if keep_dims else np.squeeze(place, dimension).shape
+    place = np.expand_dims(found, dimension)
+    value = np.take_along_axis(np.atleast_1d(x), place, dimension)
+    shape = x.shape if x.ndim == 0 else place.shape if keep_dims else found.shape
     return place.reshape(shape), value.reshape(shape)
 
 
-@kernel("ArgMaxWithValue", shape=with_value)
+def direct_with_value(loop: Callable[..., None]) -> Callable[[Call], Any]:
+    """The same for a search that gives the values too."""
+
+    def direct(call: Call) -> Any:
+        if call.dtype("x") not in dtypes.HALVES or 0 in call.shape("x"):
+            return None
+        dimension, keep_dims = call.attr("dimension"), call.attr("keep_dims")
+        place = place_of(dimension, call.rank("x"))
+
+        def run(x: Array, positions: Array, values: Array) -> None:
+            line = np.atleast_1d(x).view(np.uint16)
+            found = np.empty((*line.shape[:place], *line.shape[place + 1 :]), np.int64)
+            loop(lines_of(x, place), found)
+            where, value = position_and_value(found, line, dimension, keep_dims)
+            np.copyto(positions, where.reshape(positions.shape), casting="unsafe")
+            np.copyto(values.view(np.uint16), value.reshape(values.shape))
+
+        return run
+
+    return direct
+
+
+@kernel("ArgMaxWithValue", shape=with_value, direct=direct_with_value(_kernels.axis_argmax))
 def arg_max_with_value(x: Array, dimension: int, keep_dims: bool) -> tuple[Array, Array]:
     """The position of the first largest element along the dimension, and that element; a NaN counts as the largest."""
-    return position_and_value(np.argmax, x, dimension, keep_dims)
+    found = find_along(_kernels.axis_argmax, np.argmax, x, place_of(dimension, x.ndim))
+    return position_and_value(found, x, dimension, keep_dims)
 
 
-@kernel("ArgMinWithValue", shape=with_value)
+@kernel("ArgMinWithValue", shape=with_value, direct=direct_with_value(_kernels.axis_argmin))
 def arg_min_with_value(x: Array, dimension: int, keep_dims: bool) -> tuple[Array, Array]:
     """The position of the first smallest element along the dimension, and that element; a NaN counts as the smallest."""
-    return position_and_value(np.argmin, x, dimension, keep_dims)
+    found = find_along(_kernels.axis_argmin, np.argmin, x, place_of(dimension, x.ndim))
+    return position_and_value(found, x, dimension, keep_dims)
 
 
 def updated(call: Call) -> Shape:

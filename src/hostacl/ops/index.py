@@ -14,13 +14,14 @@ from hostacl.ops.dims import Between, Shape
 from hostacl.ops.registry import kernel
 from hostacl.ops.shapes import axis as checked_axis
 from hostacl.ops.shapes import equal_dims
+from hostacl.tensors import dtypes
 
 Array = NDArray[Any]
 
 
 def checked_indices(op: str, indices: Array, size: int, name: str = "indices") -> Array:
     """Indices counted from the front, negative ones from the end; Failed names the first one out of range."""
-    if indices.size == 0 or (indices.min() >= 0 and indices.max() < size):
+    if indices.size == 0 or indices.view(f"u{indices.dtype.itemsize}").max() < size:  # a negative one is a huge one there
         return indices
     wrong = (indices < -size) | (indices >= size)
     if wrong.any():
@@ -63,7 +64,23 @@ def unknown_gather(call: Call, x: Shape, indices: Shape) -> Shape:
     return (Between(0, high),) * (len(x) - 1 + len(indices) - call.attr("batch_dims"))
 
 
-@kernel("GatherV2", shape=gather_shape, values=("axis",), bits=True)
+def direct_gather(call: Call) -> Any:
+    """NumPy's take into the output, of tensors without batch dims, once the axis is known."""
+    if not call.known("axis") or call.attr("batch_dims") != 0 or call.dtype("x") == dtypes.COMPLEX32:
+        return None
+    place, bits, op = call.scalar("axis") % call.rank("x"), dtypes.bit_type(call.dtype("x")), call.op_type
+
+    def run(*arrays: Array) -> None:
+        x, indices, y = arrays[0], arrays[1], arrays[-1]
+        found = checked_indices(op, indices, x.shape[place])
+        if np.may_share_memory(y, x):
+            x = x.copy()
+        np.take(x.view(bits), found, axis=place, out=y.view(bits), mode="clip")
+
+    return run
+
+
+@kernel("GatherV2", shape=gather_shape, values=("axis",), bits=True, direct=direct_gather)
 def gather_v2(x: Array, indices: Array, axis: Any, batch_dims: int) -> Array:
     """Elements of x at indices along the axis, batch by batch; a negative index counts from the end, one out of range fails."""
     place = int(np.asarray(axis).reshape(())) % x.ndim

@@ -10,8 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hostacl import _kernels
+from hostacl.config import settings
+from hostacl.ops.call import Call
 from hostacl.ops.registry import kernel
 from hostacl.ops.shapes import reduced
+from hostacl.tensors import dtypes
 
 Array = NDArray[Any]
 Axes = tuple[int, ...]
@@ -37,36 +40,62 @@ def reduction(*op_types: str, function: Callable[[Array, Axes, bool], Any], **op
     kernel(*op_types, attrs={"noop_with_empty_axes": True}, **options)(run)
 
 
+def runs_of(rank: int, axes: Axes) -> list[tuple[int, int]]:
+    """The axes as runs of neighbours: (first, behind the last)."""
+    runs: list[tuple[int, int]] = []
+    for axis in range(rank):
+        if axis in axes:
+            runs = [*runs[:-1], (runs[-1][0], axis + 1)] if runs and runs[-1][1] == axis else [*runs, (axis, axis + 1)]
+    return runs
+
+
+def reduce_into(loop: Callable[..., None], x: Array, axes: Axes, out: Array, *divisor: float) -> None:
+    """A native loop over the axes, into out: run by run from the last on, float32 in between."""
+    runs = runs_of(x.ndim, axes)
+    shape = x.shape
+    for first, behind in runs[:0:-1]:
+        lines = (prod(shape[:first]), prod(shape[first:behind]), prod(shape[behind:]))
+        part = np.empty(lines[0] * lines[2], np.float32)
+        loop(x.reshape(lines), part)
+        shape, x = (*shape[:first], *shape[behind:]), part
+    ((first, behind),) = runs[:1]
+    loop(x.reshape(prod(shape[:first]), prod(shape[first:behind]), prod(shape[behind:])), out, *divisor)
+
+
+def reduced_by(loop: Callable[..., None], x: Array, axes: Axes, keep: bool, *divisor: float) -> Array:
+    """A native loop over the axes of a float32 tensor, as a new array."""
+    shape = (1 if axis in axes else size for axis, size in enumerate(x.shape) if keep or axis not in axes)
+    out = np.empty(tuple(shape), np.float32)
+    reduce_into(loop, np.ascontiguousarray(x), axes, out, *divisor)
+    return out
+
+
+def direct_reduction(loop: Callable[..., None], mean: bool = False, noop: bool = True) -> Callable[[Call], Any]:
+    """The ``direct`` of a reduction: the native loop on float32 and half tensors as they lie in memory."""
+
+    def direct(call: Call) -> Any:
+        if not call.known("axes"):
+            return None
+        shape, rank = call.shape("x"), call.rank("x")
+        over = axes_of(call.ints("axes"), rank, bool(call.attrs.get("noop_with_empty_axes", noop)))
+        halves = call.dtype("x") in dtypes.HALVES
+        narrow = halves or call.dtype("x") == dtypes.FLOAT
+        if not over or 0 in shape or not narrow or (halves and settings().saturate):
+            return None
+        divisor = (float(prod(call.spec("x").shape[axis] for axis in over)),) if mean else ()
+        return lambda *arrays: reduce_into(loop, arrays[0], over, arrays[-1], *divisor)
+
+    return direct
+
+
 def sum_over(x: Array, axes: Axes, keep: bool) -> Any:
-    """The sum. float32 is added in blocks or in float64, never one long float32 chain; integers wrap in their type."""
+    """The sum. float32 is added in short runs in float32, the runs in float64; integers wrap in their type."""
     if not axes:
         return x
-    if x.dtype != np.float32:
-        wide = {"c": np.complex128, "f": np.float64}.get(x.dtype.kind, x.dtype)
-        return np.sum(x, axis=axes, keepdims=keep, dtype=wide)
-    trailing = sorted(axes) == list(range(x.ndim - len(axes), x.ndim))
-    if not trailing or x.size == 0:
-        return sum_in_runs(x, axes, keep)
-    lead = x.shape[: x.ndim - len(axes)]
-    out = np.empty(prod(lead), np.float32)
-    _kernels.row_sum(np.ascontiguousarray(x).reshape(out.size, -1), out)
-    return out.reshape(lead + (1,) * len(axes) if keep else lead)
+    if x.dtype == np.float32 and x.size:
+        return reduced_by(_kernels.axis_sum, x, axes, keep)
+    wide = {"c": np.complex128, "f": np.float64}.get(x.dtype.kind, x.dtype)
+    return np.sum(x, axis=axes, keepdims=keep, dtype=wide)
 
 
-RUN = 64
-"""How many elements are added in float32 before the sum goes on in float64."""
-
-
-def sum_in_runs(x: Array, axes: Axes, keep: bool) -> Any:
-    """The sum of float32 over any axes: short runs along the longest of them in float32, the runs in float64."""
-    long = max(axes, key=lambda axis: x.shape[axis])
-    runs = x.shape[long] // RUN
-    if runs < 2:
-        return np.sum(x, axis=axes, keepdims=keep, dtype=np.float64)
-    head = x[(slice(None),) * long + (slice(0, runs * RUN),)]
-    parts = np.add.reduce(head.reshape(*x.shape[:long], runs, RUN, *x.shape[long + 1 :]), axis=long + 1)
-    rest = x[(slice(None),) * long + (slice(runs * RUN, None),)]
-    return sum(np.sum(part, axis=axes, keepdims=keep, dtype=np.float64) for part in (parts, rest))
-
-
-reduction("ReduceSum", "ReduceSumD", function=sum_over)
+reduction("ReduceSum", "ReduceSumD", function=sum_over, direct=direct_reduction(_kernels.axis_sum))

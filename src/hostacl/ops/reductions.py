@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from hostacl import _kernels
 from hostacl.ops.call import Call
-from hostacl.ops.reduce import Axes, axes_of, reduction, sum_over
+from hostacl.ops.reduce import Axes, axes_of, direct_reduction, reduced_by, reduction, sum_over
 from hostacl.ops.registry import kernel
 from hostacl.ops.shapes import reduced
 from hostacl.tensors import dtypes
@@ -26,6 +26,8 @@ def count_over(x: Array, axes: Axes) -> int:
 
 def mean_over(x: Array, axes: Axes, keep: bool) -> Any:
     """The mean. Integers: exact, then cut off toward zero. Of nothing: NaN, or 0 for integers."""
+    if x.dtype == np.float32 and x.size and axes:
+        return reduced_by(_kernels.axis_sum, x, axes, keep, float(count_over(x, axes)))
     if x.dtype.kind not in "iub":
         return sum_over(x, axes, keep) / x.dtype.type(count_over(x, axes))
     wide = np.dtype(np.uint64 if x.dtype.kind == "u" else np.int64)
@@ -53,21 +55,22 @@ def max_over(x: Array, axes: Axes, keep: bool) -> Any:
     """The largest element; NaN when there is one; of nothing -Inf, or the smallest integer. Complex: by the real part first."""
     if x.size == 0:
         return np.max(x, axis=axes, keepdims=keep, initial=lowest(x.dtype))
-    if x.dtype == np.float32 and axes and sorted(axes) == list(range(x.ndim - len(axes), x.ndim)):
-        lead = x.shape[: x.ndim - len(axes)]
-        out = np.empty(prod(lead), np.float32)
-        _kernels.row_max(np.ascontiguousarray(x).reshape(out.size, -1), out)
-        return out.reshape(lead + (1,) * len(axes) if keep else lead)
+    if x.dtype == np.float32 and axes:
+        return reduced_by(_kernels.axis_max, x, axes, keep)
     return np.max(x, axis=axes, keepdims=keep)
 
 
 def min_over(x: Array, axes: Axes, keep: bool) -> Any:
     """The smallest element; NaN when there is one; of nothing +Inf, or the largest integer. Complex: by the real part first."""
+    if x.dtype == np.float32 and axes and x.size:
+        return reduced_by(_kernels.axis_min, x, axes, keep)
     return np.min(x, axis=axes, keepdims=keep, **({"initial": highest(x.dtype)} if x.size == 0 else {}))
 
 
 def prod_over(x: Array, axes: Axes, keep: bool) -> Any:
     """The product, of nothing 1; integers wrap in their type, half types and float32 are multiplied in float64."""
+    if x.dtype == np.float32 and axes and x.size:
+        return reduced_by(_kernels.axis_product, x, axes, keep)
     wide = {"f": np.float64, "c": np.complex128}.get(x.dtype.kind, x.dtype)
     return np.prod(x, axis=axes, keepdims=keep, dtype=wide)
 
@@ -80,6 +83,21 @@ def any_over(x: Array, axes: Axes, keep: bool) -> Any:
 def all_over(x: Array, axes: Axes, keep: bool) -> Any:
     """Whether all elements are true; of nothing true."""
     return np.all(x, axis=axes, keepdims=keep)
+
+
+def direct_truth(function: np.ufunc) -> Callable[[Call], Any]:
+    """The ``direct`` of truth over axes: NumPy's own reduction of bool."""
+
+    def direct(call: Call) -> Any:
+        if not call.known("axes"):
+            return None
+        over = axes_of(call.ints("axes"), call.rank("x"), bool(call.attr("noop_with_empty_axes")))
+        keep = bool(call.attr("keep_dims"))
+        if call.dtype("x") != dtypes.BOOL or not over:
+            return None
+        return lambda *arrays: function.reduce(arrays[0], axis=over, keepdims=keep, out=arrays[-1])
+
+    return direct
 
 
 def widest(x: Array) -> Array:
@@ -101,17 +119,17 @@ def log_sum_exp_over(x: Array, axes: Axes, keep: bool) -> Any:
     return summed + (top if keep else top.reshape(summed.shape))
 
 
-reduction("ReduceMean", function=mean_over)
-reduction("ReduceMax", "ReduceMaxD", function=max_over)
-reduction("ReduceMin", "ReduceMinD", function=min_over)
-reduction("ReduceProd", "ReduceProdD", function=prod_over)
-reduction("ReduceAny", "ReduceAnyD", function=any_over)
-reduction("ReduceAll", "ReduceAllD", function=all_over)
+reduction("ReduceMean", function=mean_over, direct=direct_reduction(_kernels.axis_sum, mean=True))
+reduction("ReduceMax", "ReduceMaxD", function=max_over, direct=direct_reduction(_kernels.axis_max))
+reduction("ReduceMin", "ReduceMinD", function=min_over, direct=direct_reduction(_kernels.axis_min))
+reduction("ReduceProd", "ReduceProdD", function=prod_over, direct=direct_reduction(_kernels.axis_product))
+reduction("ReduceAny", "ReduceAnyD", function=any_over, direct=direct_truth(np.logical_or))
+reduction("ReduceAll", "ReduceAllD", function=all_over, direct=direct_truth(np.logical_and))
 reduction("ReduceLogSum", function=log_sum_over)
 reduction("ReduceLogSumExp", function=log_sum_exp_over)
 
 
-@kernel("ReduceMeanD", shape=reduced())
+@kernel("ReduceMeanD", shape=reduced(), direct=direct_reduction(_kernels.axis_sum, mean=True, noop=False))
 def reduce_mean_d(x: Array, axes: list[int], keep_dims: bool, noop_with_empty_axes: bool) -> Any:
     """The mean over axes; an empty list is all axes unless noop_with_empty_axes is true (its default here is false)."""
     return mean_over(x, axes_of(axes, x.ndim, noop_with_empty_axes), keep_dims)

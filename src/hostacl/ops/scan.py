@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import prod
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hostacl import _kernels
+from hostacl.config import settings
 from hostacl.ops.call import Call
 from hostacl.ops.dims import Shape
 from hostacl.ops.registry import kernel
@@ -34,17 +37,41 @@ def place_of(axis: Any, rank: int) -> int:
     return int(np.asarray(axis).reshape(())) % max(rank, 1)
 
 
+def lines_of(x: Array, place: int) -> Array:
+    """A tensor with three axes: before the axis, along it, behind it. A scalar is a line of one."""
+    return x.reshape(prod(x.shape[:place]), *(x.shape[place : place + 1] or (1,)), prod(x.shape[place + 1 :]))
+
+
 def accumulate(function: np.ufunc, first: int, x: Array, axis: Any, exclusive: bool, reverse: bool) -> Array:
     """A running sum or product."""
-    place = place_of(axis, x.ndim)
-    line = np.atleast_1d(x).reshape(prod(x.shape[:place]), *(x.shape[place : place + 1] or (1,)), prod(x.shape[place + 1 :]))
+    line = lines_of(np.ascontiguousarray(x), place_of(axis, x.ndim))
     result = np.empty_like(line)
+    if x.dtype.kind == "f":
+        RUNNING[function](line, result, exclusive, reverse)
+        return result.reshape(x.shape)
     source, target = (line[:, ::-1], result[:, ::-1]) if reverse else (line, result)
     if exclusive:
         target[:, :1] = first
         source, target = source[:, :-1], target[:, 1:]
     run_along(function, source, target)
     return result.reshape(x.shape)
+
+
+RUNNING: dict[Any, Callable[..., None]] = {np.add: _kernels.running_sum, np.multiply: _kernels.running_product}
+"""The native loops of float tensors."""
+
+
+def direct_scan(loop: Callable[..., None]) -> Callable[[Call], Any]:
+    """The ``direct`` of a scan: the native loop on float tensors as they lie in memory, once the axis is known."""
+
+    def direct(call: Call) -> Any:
+        if call.dtype("x") not in dtypes.FLOATS or not call.known("axis") or settings().saturate:
+            return None
+        place = place_of(call.scalar("axis"), call.rank("x"))
+        exclusive, reverse = call.attr("exclusive"), call.attr("reverse")
+        return lambda *arrays: loop(lines_of(arrays[0], place), lines_of(arrays[-1], place), exclusive, reverse)
+
+    return direct
 
 
 def run_along(function: np.ufunc, x: Array, out: Array) -> None:
@@ -57,20 +84,20 @@ def run_along(function: np.ufunc, x: Array, out: Array) -> None:
         function(out[:, place - 1], x[:, place], out=out[:, place])
 
 
-@kernel("Cumsum", "CumsumD", shape=along_axis, values=("axis",))
+@kernel("Cumsum", "CumsumD", shape=along_axis, values=("axis",), direct=direct_scan(_kernels.running_sum))
 def cumsum(x: Array, axis: Any, exclusive: bool, reverse: bool) -> Array:
     """The running sum along an axis: exclusive starts with 0 and leaves the element itself out, reverse runs from the end.
 
-    Halves are added in float32 and rounded once, integers wrap.
+    Halves are added in float32, float32 in float64, and rounded once; integers wrap.
     """
     return accumulate(np.add, 0, x, axis, exclusive, reverse)
 
 
-@kernel("Cumprod", "CumprodD", shape=along_axis, values=("axis",))
+@kernel("Cumprod", "CumprodD", shape=along_axis, values=("axis",), direct=direct_scan(_kernels.running_product))
 def cumprod(x: Array, axis: Any, exclusive: bool, reverse: bool) -> Array:
     """The running product along an axis: exclusive starts with 1 and leaves the element itself out, reverse runs from the end.
 
-    Halves are multiplied in float32 and rounded once, integers wrap.
+    Halves are multiplied in float32, float32 in float64, and rounded once; integers wrap.
     """
     return accumulate(np.multiply, 1, x, axis, exclusive, reverse)
 

@@ -1,0 +1,269 @@
+// Reductions, running sums and products, and places of extremes along the middle of three axes.
+#include <cmath>
+#include <cstring>
+
+#include "module/kernels_array.hpp"
+
+namespace hacl::module {
+namespace {
+
+constexpr std::int64_t kTile = static_cast<std::int64_t>(kColumnTile);
+constexpr std::int64_t kShort = 64, kWide = 4096;  // a short row, and how many elements of such are widened together
+constexpr std::int64_t kNarrowTo = 64;  // columns below which several rows are put side by side
+constexpr const char* kNarrows = "float16, bfloat16, float32";
+constexpr const char* kFloats = "float16, bfloat16, float32, float64";
+constexpr const char* kReduceNames[] = {"axis_sum", "axis_product", "axis_max", "axis_min"};
+constexpr const char* kPlaceNames[] = {"axis_argmax", "axis_argmin"};
+constexpr const char* kScanNames[] = {"running_sum", "running_product"};
+
+// The dims of x = (outer, length, inner).
+struct Lines {
+  std::int64_t outer, length, inner;
+  std::int64_t tiles() const { return inner == 1 ? 1 : (inner + kTile - 1) / kTile; }
+  std::int64_t width(std::int64_t tile) const { return inner - tile * kTile < kTile ? inner - tile * kTile : kTile; }
+};
+
+bool view_lines(PyObject* object, Argument argument, int kinds, View* x, Lines* lines, Owned* held) {
+  if (!view(object, argument, x)) return false;
+  if (x->kind >= kinds) return refuse_dtype(*x, argument, kinds == kFloatKinds ? kFloats : kNarrows);
+  if (x->nd != 3) return refuse_shape(*x, argument, "three axes: before, along, after");
+  *lines = {x->shape[0], x->shape[1], x->shape[2]};
+  return x->dense || replace_by_copy(x, argument, held);
+}
+
+bool view_line_results(PyObject* object, Argument argument, const Lines& lines, View* out) {
+  if (!view_output(object, argument, out)) return false;
+  if (out->dense && out->count == lines.outer * lines.inner) return true;
+  return refuse_shape(*out, argument, "one contiguous element for each line of x");
+}
+
+double combined(int op, double a, double b) {
+  if (op == kSum) return a + b;
+  if (op == kProduct) return a * b;
+  if (op == kLargest) return (a >= b) | (a != a) ? a : b;
+  return (a <= b) | (a != a) ? a : b;
+}
+
+// A line's elements one after the other, as doubles.
+template <class Each>
+void each_element(const View& x, const char* first, const Lines& lines, Each each) {
+  const ConvertLoop widen = table().convert[x.kind][kDouble];
+  double one = 0;
+  for (std::int64_t r = 0; r < lines.length; ++r) {
+    widen(first + r * lines.inner * x.size, &one, 1, false);
+    each(one);
+  }
+}
+
+// What could not be held on the way, or is truly so, once more: sums in float64, products with an exponent of their own.
+double with_care(int op, const View& x, const char* first, const Lines& lines) {
+  double total = op == kSum ? 0 : 1;
+  int exponent = 0;
+  each_element(x, first, lines, [&](double one) {
+    if (op == kSum) {
+      total += one;
+      return;
+    }
+    total *= one;
+    const double size = std::fabs(total);
+    const int shift = size > 0x1p512 && std::isfinite(size) ? -512 : size < 0x1p-512 && size > 0 ? 512 : 0;
+    total = std::ldexp(total, shift);
+    exponent -= shift;
+  });
+  return std::ldexp(total, exponent);
+}
+
+// Divides sums; looks again at what is not finite, and at products that are 0.
+void finish(int op, const View& x, const char* first, const Lines& lines, std::int64_t step, double divisor, double* results, std::int64_t n) {
+  if (op != kSum && op != kProduct) return;
+  for (std::int64_t j = 0; j < n; ++j) {
+    const bool doubtful = !std::isfinite(results[j]) || (op == kProduct && results[j] == 0);
+    if (doubtful) results[j] = with_care(op, x, first + j * step * x.size, lines);
+    results[j] /= divisor;
+  }
+}
+
+// Few columns: groups of rows are taken as one long row, and what comes of its parts is combined.
+void few_columns(ColumnLoop loop, int op, const char* x, int size, const Lines& lines, double* out) {
+  const std::int64_t side = kTile / lines.inner, groups = lines.length / side, rest = lines.length % side;
+  const std::size_t inner = static_cast<std::size_t>(lines.inner);
+  if (groups < 2) return loop(x, static_cast<std::size_t>(lines.length), inner, inner, out);
+  double wide[kTile];
+  const std::size_t row = static_cast<std::size_t>(side) * inner;
+  loop(x, static_cast<std::size_t>(groups), row, row, wide);
+  std::memcpy(out, wide, inner * sizeof(double));
+  for (std::size_t k = inner; k < row; k += inner) {
+    for (std::size_t j = 0; j < inner; ++j) out[j] = combined(op, out[j], wide[k + j]);
+  }
+  if (rest == 0) return;
+  loop(x + groups * static_cast<std::int64_t>(row) * size, static_cast<std::size_t>(rest), inner, inner, wide);
+  for (std::size_t j = 0; j < inner; ++j) out[j] = combined(op, out[j], wide[j]);
+}
+
+void reduce_tiles(int op, const View& x, const View& out, const Lines& lines, double divisor) {
+  const ColumnLoop loop = table().reduce_columns[op][x.kind];
+  const ConvertLoop narrow = table().convert[kDouble][out.kind];
+  const std::int64_t tiles = lines.tiles();
+  auto body = [&](std::int64_t begin, std::int64_t end) {
+    double results[kTile];
+    for (std::int64_t unit = begin; unit < end; ++unit) {
+      const std::int64_t first = unit / tiles, tile = unit % tiles, n = lines.width(tile);
+      const char* from = x.data + (first * lines.length * lines.inner + tile * kTile) * x.size;
+      if (lines.inner < kNarrowTo) few_columns(loop, op, from, x.size, lines, results);
+      else loop(from, static_cast<std::size_t>(lines.length), static_cast<std::size_t>(lines.inner), static_cast<std::size_t>(n), results);
+      finish(op, x, from, lines, 1, divisor, results, n);
+      narrow(results, out.data + (first * lines.inner + tile * kTile) * out.size, static_cast<std::size_t>(n), false);
+    }
+  };
+  split_units(lines.outer * tiles, lines.length * (lines.inner < kTile ? lines.inner : kTile), body);
+}
+
+// Short rows of halves are widened many at a time.
+void reduce_rows(int op, const View& x, const View& out, const Lines& lines, double divisor) {
+  const bool widened = x.kind != kFloat && lines.length < kShort && lines.length > 0;
+  const RowLoop loop = table().reduce_row[op][widened ? kFloat : x.kind];
+  const ConvertLoop narrow = table().convert[kDouble][out.kind], widen = table().convert[x.kind][kFloat];
+  const std::int64_t size = widened ? static_cast<std::int64_t>(sizeof(float)) : x.size;
+  const std::int64_t fits = widened ? kWide / lines.length : kTile, step = fits < kTile ? fits : kTile;
+  auto body = [&](std::int64_t begin, std::int64_t end) {
+    double results[kTile];
+    float wide[kWide];
+    for (std::int64_t start = begin; start < end; start += step) {
+      const std::int64_t n = end - start < step ? end - start : step;
+      const char* from = x.data + start * lines.length * x.size;
+      if (widened) widen(from, wide, static_cast<std::size_t>(n * lines.length), false);
+      if (widened) from = reinterpret_cast<const char*>(wide);
+      for (std::int64_t j = 0; j < n; ++j) {
+        results[j] = loop(from + j * lines.length * size, static_cast<std::size_t>(lines.length));
+      }
+      finish(op, x, x.data + start * lines.length * x.size, lines, lines.length, divisor, results, n);
+      narrow(results, out.data + start * out.size, static_cast<std::size_t>(n), false);
+    }
+  };
+  split_units(lines.outer, lines.length, body);
+}
+
+template <int op>
+PyObject* reduce(PyObject*, PyObject* const* args, Py_ssize_t n) {
+  constexpr const char* name = kReduceNames[op];
+  View x, out;
+  Lines lines;
+  Owned held, apart;
+  if (!expect_arguments(name, n, 2, op == kSum ? 3 : 2)) return nullptr;
+  if (!view_lines(args[0], {name, "x"}, kNarrowKinds, &x, &lines, &held)) return nullptr;
+  if (!view_line_results(args[1], {name, "out"}, lines, &out)) return nullptr;
+  if (out.kind >= kNarrowKinds && !refuse_dtype(out, {name, "out"}, kNarrows)) return nullptr;
+  const double divisor = n == 3 ? PyFloat_AsDouble(args[2]) : 1.0;
+  if (divisor == -1.0 && PyErr_Occurred()) return nullptr;
+  if (lines.length == 0 && out.count > 0 && op != kSum && op != kProduct) {
+    refuse_shape(x, {name, "x"}, "a middle axis that is not empty");
+    return nullptr;
+  }
+  if (!separate(&x, out, {name, "x"}, &apart)) return nullptr;
+  if (out.count == 0) Py_RETURN_NONE;
+  const Unlocked unlocked(x.count);
+  if (lines.inner == 1) reduce_rows(op, x, out, lines, divisor);
+  else reduce_tiles(op, x, out, lines, divisor);
+  Py_RETURN_NONE;
+}
+
+void place_tiles(ColumnPlace loop, const View& x, const View& out, const Lines& lines) {
+  const std::int64_t tiles = lines.tiles();
+  auto body = [&](std::int64_t begin, std::int64_t end) {
+    std::int32_t found[kTile];
+    for (std::int64_t unit = begin; unit < end; ++unit) {
+      const std::int64_t first = unit / tiles, tile = unit % tiles, n = lines.width(tile);
+      const char* from = x.data + (first * lines.length * lines.inner + tile * kTile) * x.size;
+      loop(from, static_cast<std::size_t>(lines.length), static_cast<std::size_t>(lines.inner), static_cast<std::size_t>(n), found);
+      auto to = reinterpret_cast<std::int64_t*>(out.data) + first * lines.inner + tile * kTile;
+      for (std::int64_t j = 0; j < n; ++j) to[j] = found[j];
+    }
+  };
+  split_units(lines.outer * tiles, lines.length * (lines.inner < kTile ? lines.inner : kTile), body);
+}
+
+void place_rows(RowPlace loop, const View& x, const View& out, const Lines& lines) {
+  auto body = [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t r = begin; r < end; ++r) {
+      reinterpret_cast<std::int64_t*>(out.data)[r] = loop(x.data + r * lines.length * x.size, static_cast<std::size_t>(lines.length));
+    }
+  };
+  split_units(lines.outer, lines.length, body);
+}
+
+template <int which>
+PyObject* place(PyObject*, PyObject* const* args, Py_ssize_t n) {
+  constexpr const char* name = kPlaceNames[which];
+  View x, out;
+  Lines lines;
+  Owned held, apart;
+  if (!expect_arguments(name, n, 2, 2) || !view_lines(args[0], {name, "x"}, kNarrowKinds, &x, &lines, &held)) return nullptr;
+  if (!view_line_results(args[1], {name, "out"}, lines, &out)) return nullptr;
+  if (out.kind != kInt64 && !refuse_dtype(out, {name, "out"}, "int64")) return nullptr;
+  if (out.count == 0) Py_RETURN_NONE;
+  if (lines.length == 0 || (lines.inner > 1 && lines.length > INT32_MAX)) {
+    refuse_shape(x, {name, "x"}, "a middle axis of 1 to 2147483647 elements");
+    return nullptr;
+  }
+  if (!separate(&x, out, {name, "x"}, &apart)) return nullptr;
+  const Unlocked unlocked(x.count);
+  if (lines.inner == 1) place_rows(table().place_row[which][x.kind], x, out, lines);
+  else place_tiles(table().place_columns[which][x.kind], x, out, lines);
+  Py_RETURN_NONE;
+}
+
+void scan_tiles(ScanColumns loop, const View& x, const View& out, const Lines& lines, bool exclusive, bool reverse) {
+  const std::int64_t tiles = lines.tiles();
+  const std::int64_t last = reverse ? (lines.length - 1) * lines.inner : 0;
+  auto body = [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t unit = begin; unit < end; ++unit) {
+      const std::int64_t at = unit / tiles * lines.length * lines.inner + unit % tiles * kTile + last;
+      loop(x.data + at * x.size, out.data + at * out.size, static_cast<std::size_t>(lines.length), reverse ? -lines.inner : lines.inner,
+           static_cast<std::size_t>(lines.width(unit % tiles)), exclusive);
+    }
+  };
+  split_units(lines.outer * tiles, lines.length * (lines.inner < kTile ? lines.inner : kTile), body);
+}
+
+void scan_rows(ScanRow loop, const View& x, const View& out, const Lines& lines, bool exclusive, bool reverse) {
+  auto body = [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t r = begin; r < end; ++r) {
+      const std::int64_t at = r * lines.length;
+      loop(x.data + at * x.size, out.data + at * out.size, static_cast<std::size_t>(lines.length), reverse, exclusive);
+    }
+  };
+  split_units(lines.outer, lines.length, body);
+}
+
+template <int op>
+PyObject* scan(PyObject*, PyObject* const* args, Py_ssize_t n) {
+  constexpr const char* name = kScanNames[op];
+  View x, out;
+  Lines lines;
+  Owned held, apart;
+  if (!expect_arguments(name, n, 4, 4) || !view_lines(args[0], {name, "x"}, kFloatKinds, &x, &lines, &held)) return nullptr;
+  if (!view_output(args[1], {name, "out"}, &out)) return nullptr;
+  if (out.kind != x.kind && !refuse_dtype(out, {name, "out"}, "the dtype of x")) return nullptr;
+  if (!(out.dense && same_shape(x, out)) && !refuse_shape(out, {name, "out"}, "the shape of x, contiguous")) return nullptr;
+  const int exclusive = PyObject_IsTrue(args[2]), reverse = PyObject_IsTrue(args[3]);
+  if (exclusive < 0 || reverse < 0 || !separate(&x, out, {name, "x"}, &apart)) return nullptr;
+  if (x.count == 0) Py_RETURN_NONE;
+  const Unlocked unlocked(x.count);
+  if (lines.inner == 1) scan_rows(table().scan_row[op][x.kind], x, out, lines, exclusive != 0, reverse != 0);
+  else scan_tiles(table().scan_columns[op][x.kind], x, out, lines, exclusive != 0, reverse != 0);
+  Py_RETURN_NONE;
+}
+
+constexpr const char* kReduces = "Reduces the middle of three axes, into out.";
+constexpr const char* kPlaces = "Where the first extreme along the middle of three axes is, into an int64 out.";
+constexpr const char* kScans = "Runs along the middle of three axes, into out.";
+
+}  // namespace
+
+PyMethodDef reduce_methods[] = {
+    method("axis_sum", reduce<kSum>, kReduces), method("axis_product", reduce<kProduct>, kReduces),
+    method("axis_max", reduce<kLargest>, kReduces), method("axis_min", reduce<kSmallest>, kReduces),
+    method("axis_argmax", place<0>, kPlaces), method("axis_argmin", place<1>, kPlaces),
+    method("running_sum", scan<0>, kScans), method("running_product", scan<1>, kScans), {nullptr, nullptr, 0, nullptr}};
+
+}  // namespace hacl::module
