@@ -14,7 +14,7 @@ Code check_dims(int count, const int64_t* dims) {
     if (count < 0) return fail(kInvalidParam, "HA405", format("numDims = %d; allowed: 0 or more", count));
     if (count > 0 && !dims)
         return fail(kInvalidParam, "HA405", format("dims = NULL with numDims = %d; allowed: that many dims", count));
-    return 0;
+    return check_array("dims", dims, static_cast<size_t>(count), sizeof *dims);
 }
 
 // A getter: what `read` gives of a live descriptor, else the fallback with a text.
@@ -65,6 +65,7 @@ Code check_ranges(const TensorDesc& desc, size_t count, const int64_t ranges[][2
     if (count != 0 && count != desc.dims.size() && !unknown_rank)
         return fail(kInvalidParam, "HA420",
                     format("dimsCount = %zu; allowed: %zu, one range for each dim", count, desc.dims.size()));
+    if (Code code = check_array("dimsRange", ranges, count, sizeof *ranges)) return code;
     for (size_t i = 0; i < count; i++)
         if (ranges[i][0] < 0 || (ranges[i][1] != -1 && ranges[i][1] < ranges[i][0]))
             return fail(kInvalidParam, "HA420",
@@ -227,6 +228,7 @@ int32_t hacl_aclSetTensorShapeRange(void* desc, size_t dimsCount, int64_t dimsRa
 int32_t hacl_aclSetTensorValueRange(void* desc, size_t valueCount, int64_t valueRange[][2]) noexcept {
     return set("aclSetTensorValueRange", desc, [&](TensorDesc& found) -> Code {
         if (valueCount > 0 && !valueRange) return null_argument("valueRange", "a (min, max) for each value");
+        if (Code code = check_array("valueRange", valueRange, valueCount, sizeof *valueRange)) return code;
         assign_ranges(&found.value_ranges, valueCount, valueRange);
         return 0;
     });

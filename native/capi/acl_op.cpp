@@ -5,6 +5,7 @@
 #include "core/execute.hpp"
 #include "core/machine.hpp"
 #include "core/memory.hpp"
+#include "core/reading.hpp"
 
 #include <cstring>
 #include <functional>
@@ -29,7 +30,7 @@ bool is_readable(const void* address, size_t size) {
     return is_live(reinterpret_cast<uintptr_t>(address), size);
 }
 
-Code answer(const Failure& failure) { return failure.code ? fail_verbatim(failure.code, failure.text) : 0; }
+Code answer(const Failure& failure) { return failure.code ? fail_verbatim(failure.code, named(Entry::name(), failure.text)) : 0; }
 
 } // namespace
 

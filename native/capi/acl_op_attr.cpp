@@ -24,10 +24,10 @@ template <class Make> Code set_attr(const char* function, void* attr, const char
     });
 }
 
-Code check_list(int count, const void* values) {
+template <class T> Code check_list(int count, const T* values) {
     if (count < 0) return bad_attr(format("numValues = %d; allowed: 0 or more", count));
     if (count > 0 && !values) return bad_attr(format("values = NULL with numValues = %d; allowed: that many values", count));
-    return 0;
+    return check_array("values", values, static_cast<size_t>(count), sizeof *values);
 }
 
 template <class Wide, class T> auto maker(AttrKind kind, int count, const T* values) {

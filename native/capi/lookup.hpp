@@ -3,6 +3,7 @@
 
 #include "core/desc.hpp"
 #include "core/machine.hpp"
+#include "core/memory.hpp"
 #include "core/message.hpp"
 
 namespace hostacl {

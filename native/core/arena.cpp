@@ -1,6 +1,7 @@
 #include "core/arena.hpp"
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <iterator>
 
@@ -11,7 +12,10 @@ constexpr size_t kCommitStep = size_t{64} << 20;
 constexpr size_t kGiveUpFrom = size_t{4} << 20; // freed blocks from this size on lose their pages at once
 constexpr size_t kRestingBytes = size_t{1} << 20;
 constexpr size_t kRestingCount = 256;
-constexpr size_t kPage = 4096;
+size_t page_size() {
+    static const size_t size = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
+    return size;
+}
 
 } // namespace
 
@@ -36,7 +40,7 @@ bool Arena::commit_up_to(uintptr_t end) {
         committed_ = target;
         return true;
     }
-    target = (end + kPage - 1) / kPage * kPage; // a machine that counts every page: only what is needed
+    target = (end + page_size() - 1) / page_size() * page_size(); // a machine that counts every page: only what is needed
     if (::mprotect(from, target - committed_, PROT_READ | PROT_WRITE) != 0) return false;
     committed_ = target;
     return true;
@@ -106,7 +110,7 @@ void Arena::wake_oldest() {
 void Arena::give_back(uintptr_t start, size_t size) {
     size = rounded(size);
     if (size >= kGiveUpFrom) {
-        uintptr_t first = (start + kPage - 1) / kPage * kPage, last = (start + size) / kPage * kPage;
+        uintptr_t first = (start + page_size() - 1) / page_size() * page_size(), last = (start + size) / page_size() * page_size();
         ::madvise(reinterpret_cast<void*>(first), last - first, MADV_DONTNEED);
         insert_free(start, size);
         return;

@@ -17,6 +17,8 @@ class Arena {
     void give_back(uintptr_t start, size_t size);
     bool holds(uintptr_t address) const { return address >= base_ && address < base_ + reserved_; }
 
+    bool touches(uintptr_t start, uintptr_t end) const { return start < base_ + reserved_ && end > base_; }
+
     static constexpr size_t kAlignment = 512;
     static size_t rounded(size_t size) { return (size + kAlignment - 1) / kAlignment * kAlignment; }
 

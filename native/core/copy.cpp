@@ -50,7 +50,7 @@ Code look_at(const char* name, const void* pointer, size_t extent, End* end) {
                     format("%s = 0x%zx: %s; allowed: live memory", name, static_cast<size_t>(end->address),
                            describe_pointer(end->address).c_str()));
     if (!end->block || end->either()) {
-        if (in_arena(end->address) || !is_mapped(end->address, extent)) return no_memory_there(name, *end);
+        if (!is_mapped(end->address, extent)) return no_memory_there(name, *end);
         return 0;
     }
     size_t room = end->block->start + end->block->capacity - end->address;

@@ -9,6 +9,7 @@
 #include "core/status.hpp"
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <cstring>
 #include <deque>
@@ -266,15 +267,15 @@ Code register_host(uintptr_t start, size_t size) {
         return fail(ACL_ERROR_INVALID_PARAM, "HA220",
                     format("ptr = 0x%zx, size = %zu; allowed: host memory of at least 1 byte",
                            static_cast<size_t>(start), size));
-    if (!is_mapped(start, size))
-        return fail(ACL_ERROR_RT_PARAM_INVALID, "HA218",
-                    format("ptr = 0x%zx, size = %zu: not memory of this process", static_cast<size_t>(start), size));
     std::string site = call_site();
     Lock lock = lock_machine();
     if (BlockPtr known = find_block(start))
         return fail(ACL_ERROR_RT_PARAM_INVALID, "HA220",
                     format("ptr = 0x%zx: %s; allowed: host memory that is not registered yet",
                            static_cast<size_t>(start), describe_pointer(start).c_str()));
+    if (!is_mapped(start, size))
+        return fail(ACL_ERROR_RT_PARAM_INVALID, "HA218",
+                    format("ptr = 0x%zx, size = %zu: not memory of this process", static_cast<size_t>(start), size));
     auto block = std::make_shared<Block>();
     block->start = start;
     block->size = block->capacity = size;
@@ -329,9 +330,10 @@ size_t check_guards() {
 }
 
 bool is_mapped(uintptr_t address, size_t size) {
-    constexpr uintptr_t kPage = 4096;
+    static const uintptr_t kPage = static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE));
     if (!size) return true;
     if (address < kPage || address + size < address || ((address + size) >> 56) != 0) return false;
+    if (arena().touches(address, address + size)) return false; // of it only blocks are there
     uintptr_t first = address / kPage * kPage;
     return ::msync(as_pointer(first), address + size - first, MS_ASYNC) == 0;
 }
@@ -339,7 +341,18 @@ bool is_mapped(uintptr_t address, size_t size) {
 bool is_live(uintptr_t address, size_t size) {
     std::shared_ptr<Block> block = find_block(address);
     if (block) return !block->freed && size <= block->start + block->capacity - address;
-    return !in_arena(address) && is_mapped(address, size);
+    return is_mapped(address, size);
+}
+
+Code check_array(const char* name, const void* array, size_t count, size_t bytes_each) {
+    constexpr size_t kFew = 64;
+    size_t bytes = 0;
+    if (count <= kFew) return 0;
+    if (!__builtin_mul_overflow(count, bytes_each, &bytes) && is_mapped(reinterpret_cast<uintptr_t>(array), bytes)) return 0;
+    return fail(ACL_ERROR_INVALID_PARAM, "HA218",
+                format("%s = %p: %zu elements of %zu bytes there are not all memory of this process; allowed: as many as are "
+                       "counted",
+                       name, array, count, bytes_each));
 }
 
 MemoryStats memory_stats() {

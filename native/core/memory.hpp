@@ -57,11 +57,15 @@ void free_host_memory();
 // Looks at the guard bytes of every live block and reports each overwritten one once. No lock held.
 HACL_API size_t check_guards();
 
-// Every page of the range is mapped in this process.
+// Every page of the range is mapped in this process, outside of the arena.
 bool is_mapped(uintptr_t address, size_t size);
 
 // All bytes can be read: they lie in one live block, or in host memory that is mapped. Lock held.
 HACL_API bool is_live(uintptr_t address, size_t size);
+
+// 100000 and a text for an array of which not every element lies in this process. An array of a few is trusted: the
+// program makes it for the call, and asking costs as much as the call.
+Code check_array(const char* name, const void* array, size_t count, size_t bytes_each);
 
 struct MemoryStats {
     size_t blocks[3] = {}; // by Space

@@ -42,7 +42,11 @@ int bits_of(int32_t dtype) {
 size_t bytes_of(const TensorDesc& desc) {
     if (desc.dtype == kUndefined) return 0;
     int64_t count = desc.element_count();
-    return count <= 0 ? 0 : (static_cast<size_t>(count) * static_cast<size_t>(bits_of(desc.dtype)) + 7) / 8;
+    size_t bits = 0;
+    if (count <= 0) return 0;
+    if (__builtin_mul_overflow(static_cast<size_t>(count), static_cast<size_t>(bits_of(desc.dtype)), &bits) || bits > SIZE_MAX - 7)
+        return SIZE_MAX - kBlockBytes; // more than any memory
+    return (bits + 7) / 8;
 }
 
 bool has_zero(const std::vector<int64_t>& dims) {
@@ -54,7 +58,7 @@ bool has_zero(const std::vector<int64_t>& dims) {
 Code check_list(const TensorList& list) {
     if (list.count < 0) return fail(kInvalidParameter, "HA408", format("%s = %d; allowed: 0 or more", list.count_name, list.count));
     if (list.count > 0 && !list.descs) return null_argument(list.desc_name);
-    return 0;
+    return check_array(list.desc_name, list.descs, static_cast<size_t>(list.count), sizeof *list.descs);
 }
 
 Code find_desc(const TensorList& list, int index, TensorDesc** out) {
@@ -79,18 +83,18 @@ bool runs(Via via) { return via != Via::Compile && via != Via::CreateHandle && v
 // Reads one list: descriptors, then buffers, appending to the key. Lock held.
 Code read_list(const TensorList& list, Via via, std::vector<Argument>* arguments, std::string* key) {
     if (Code code = check_list(list)) return code;
-    arguments->resize(static_cast<size_t>(list.count));
     for (int i = 0; i < list.count; i++) {
         TensorDesc* desc = nullptr;
         if (Code code = find_desc(list, i, &desc)) return code;
         if (runs(via))
             if (Code code = check_known_dims(*desc, list, i)) return code;
-        describe(*desc, as_handle(list.descs[i]), &(*arguments)[static_cast<size_t>(i)]);
+        describe(*desc, as_handle(list.descs[i]), &arguments->emplace_back());
         key->append(desc->call_key());
         key->push_back('|');
     }
     if (!list.has_buffers) return 0;
     if (list.count > 0 && !list.buffers) return null_argument(list.buffer_name);
+    if (Code code = check_array(list.buffer_name, list.buffers, static_cast<size_t>(list.count), sizeof *list.buffers)) return code;
     for (int i = 0; i < list.count; i++)
         if (Code code = read_buffer(list, i, &(*arguments)[static_cast<size_t>(i)])) return code;
     return 0;

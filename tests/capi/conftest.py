@@ -14,8 +14,9 @@ import pytest
 from hostacl import toolkit_path
 
 PROGRAMS = Path(__file__).parent / "programs"
+ROOT = Path(__file__).resolve().parents[2]
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
+sys.path.insert(0, str(ROOT / "tools"))
 
 
 @pytest.fixture(scope="session")
