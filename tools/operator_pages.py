@@ -86,6 +86,9 @@ must be one (HA503), a required attribute that is not set (HA505) or is of anoth
 type or shape than the operator gives (HA511, HA512, HA527), more than 8 dims (HA516). `hostacl explain HA502` prints a rule's
 page.
 
+## Refused by name
+
+{refused}
 ## By family
 
 {families}
@@ -97,9 +100,11 @@ page.
 def coverage_text() -> str:
     """docs/coverage.md: shares by family and in total, then every known operator."""
     from hostacl.cli.ops import covered, status, title
-    from hostacl.ops import registry, schema, usage
+    from hostacl.ops import refusals, registry, schema, usage
 
     here, known = set(registry.implemented()), sorted(schema.known_operators())
+    reasons = [(name, usage.family(name), str(usage.call_sites(name) or ""), escaped(why))
+               for name, why in sorted(refusals.refused().items())]  # fmt: skip
     families = sorted(set(usage.families().values()))
     rows = [family_row(family, [name for name in known if usage.family(name) == family], here) for family in families]
     total = ("**all**", str(len(here.intersection(known))), str(len(known)), share(len(here.intersection(known)), len(known)),
@@ -107,7 +112,7 @@ def coverage_text() -> str:
     heading = ("family", "here", "known", "share", "call sites", "covered")
     listed = [(f"[{name}](operators/{name}.md)" if name in here else name, usage.family(name), status(name in here),
                str(usage.call_sites(name) or "")) for name in known]  # fmt: skip
-    text = COVERAGE.format(title=title(here), families=table(heading, [*rows, total]),
+    text = COVERAGE.format(title=title(here), refused=table(("operator", "family", "call sites", "why"), reasons), families=table(heading, [*rows, total]),
                            operators=table(("operator", "family", "status", "call sites"), listed))  # fmt: skip
     return MARK + text
 

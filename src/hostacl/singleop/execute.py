@@ -17,6 +17,7 @@ from hostacl.config import override, settings
 from hostacl.errors import AclError, Refused
 from hostacl.ops import registry, schema
 from hostacl.ops.call import Call
+from hostacl.ops.refusals import refused
 from hostacl.singleop import custom, library
 from hostacl.singleop.keys import Attr
 from hostacl.singleop.models import Model
@@ -102,6 +103,8 @@ def bind(op_type: str, inputs: Tensors, outputs: Tensors, attrs: Attrs) -> Call:
 
 def unknown(op_type: str) -> tuple[str, str]:
     """Rule and text for an operator that is not here."""
+    if (reason := refused().get(op_type)) is not None:
+        return "HA518", f"{op_type}: refused: {reason}"
     if schema.prototype(op_type) is not None:
         return "HA518", f"{op_type}: its prototype is known, but this version of hostacl has no kernel for it"
     names = ", ".join(similar(op_type, schema.known_operators())) or "none"

@@ -174,7 +174,10 @@ def square(x: Any) -> Any:
 
 @oracle("Rsqrt")
 def rsqrt(x: Any) -> Any:
-    return np.power(x, -0.5) if not np.iscomplexobj(x) else 1 / np.emath.sqrt(x)
+    if np.iscomplexobj(x):
+        return 1 / np.emath.sqrt(x)
+    root = np.copysign(np.power(np.abs(x), -0.5), x)  # -Inf at -0
+    return np.where(x < 0, np.nan, root)
 
 
 @oracle("Sign")
