@@ -112,7 +112,8 @@ def coverage_text() -> str:
     heading = ("family", "here", "known", "share", "call sites", "covered")
     listed = [(f"[{name}](operators/{name}.md)" if name in here else name, usage.family(name), status(name in here),
                str(usage.call_sites(name) or "")) for name in known]  # fmt: skip
-    text = COVERAGE.format(title=title(here), refused=table(("operator", "family", "call sites", "why"), reasons), families=table(heading, [*rows, total]),
+    refused = table(("operator", "family", "call sites", "why"), reasons)
+    text = COVERAGE.format(title=title(here), refused=refused, families=table(heading, [*rows, total]),
                            operators=table(("operator", "family", "status", "call sites"), listed))  # fmt: skip
     return MARK + text
 
