@@ -204,7 +204,7 @@ def _unlocked(array: Array) -> Array:
     if array.flags.writeable or array.nbytes == 0:
         return array
     memory = (ctypes.c_byte * array.nbytes).from_address(array.ctypes.data)
-    return np.frombuffer(memory, np.uint8).view(array.dtype).reshape(array.shape)
+    return np.frombuffer(memoryview(memory).cast("B"), np.uint8).view(array.dtype).reshape(array.shape)
 
 
 def _true_shape(ready: Sequence[Array | None], place: int, described: dict[int, tuple[str, TensorSpec]]) -> tuple[int, ...]:

@@ -139,3 +139,75 @@ def of_input(filter: Any, out_backprop: Any, dice: Any) -> Any:
     terms = int(np.prod([taps.shape[0], *taps.shape[2:]]))
     size = input_gradient(finite(taps), finite(grads), dice)
     return summed(ordered(total, order, data), ordered(size, order, data), 2 * terms + 4)
+
+
+# --- depthwise: a convolution with one group for each channel ---
+
+DEPTHWISE = [f"DepthwiseConv2DBackprop{side}{form}" for side in ("Filter", "Input") for form in ("", "D")]
+
+
+@shapes(*DEPTHWISE)
+def depthwise_gradient(d: Dice) -> None:
+    one = d.wants("one element")
+    channels, multiplier, batch = (1, 1, 1) if one else (d.int(1, 3), d.int(1, 3), d.int(1, 2))
+    batch = 0 if d.wants("empty") else batch
+    kernel, stride = ([1 if one else d.int(1, most) for _ in range(2)] for most in (3, 3))
+    dilation, pads = [1 if one else d.int(1, 2) for _ in range(2)], [0 if one else d.int(0, 2) for _ in range(4)]
+    reach = [(k - 1) * g + 1 for k, g in zip(kernel, dilation, strict=True)]
+    sizes = [max(r - sum(pads[2 * i : 2 * i + 2]), 1) + (0 if one else d.int(0, 3)) for i, r in enumerate(reach)]
+    if d.wants("long"):
+        sizes[-1] = d.int(30, 60)
+    out = [(sizes[i] + sum(pads[2 * i : 2 * i + 2]) - reach[i]) // stride[i] + 1 for i in range(2)]
+    data = formats.CODES[d.choose("NCHW", "NHWC")]
+    weights = formats.CODES[d.choose("NCHW", "HWCN")]
+    dims_of = {
+        "x": dict(zip("NCHW", (batch, channels, *sizes), strict=True)),
+        "w": dict(zip("NCHW", (multiplier, channels, *kernel), strict=True)),
+        "dy": dict(zip("NCHW", (batch, channels * multiplier, *out), strict=True)),
+    }
+    x, w, dy = (tuple(dims_of[name][one] for one in LETTERS[layout]) for name, layout in
+                (("x", data), ("w", weights), ("dy", data)))  # fmt: skip
+    d.values.update(
+        kernel=kernel, out=out, size=sizes, strides=stride, dilations=dilation, pads=pads, groups=channels,
+        data=LETTERS[data], weights=LETTERS[weights], order="NCHW", multiplier=multiplier,
+    )  # fmt: skip
+    if "Filter" in d.prototype.op_type:
+        d.tensor("input", x, format=data)
+        sized(d, "filter_size", w)
+    else:
+        sized(d, "input_size", x)
+        d.tensor("filter", w, format=weights)
+    d.tensor("out_backprop", dy, format=data)
+    for name in ("strides", "dilations"):
+        letters = {"N": 1, "C": 1, **dict(zip("HW", d.values[name], strict=True))}
+        if name == "strides" or max(d.values[name]) > 1:
+            d.attrs[name] = ("list_int", [letters[letter] for letter in LETTERS[data]])
+    d.attrs["pads"] = ("list_int", pads)
+    d.attrs["data_format"] = ("string", LETTERS[data])
+    if "Filter" in d.prototype.op_type:
+        d.output("filter_grad", dtypes.FLOAT, format=weights)
+    else:
+        d.output("input_grad", d.choose(dtypes.FLOAT16, dtypes.FLOAT), format=data)
+
+
+@oracle(*DEPTHWISE[:2], family="conv")
+def of_depthwise_filter(input: Any, out_backprop: Any, dice: Any) -> Any:
+    source, grads = (ordered(one, dice.values["data"], "NCHW") for one in (input, out_backprop))
+
+    def plain(found: Any) -> Any:
+        shape = (dice.values["groups"], dice.values["multiplier"], *dice.values["kernel"])
+        return ordered(found.reshape(shape).swapaxes(0, 1), "NCHW", dice.values["weights"])
+
+    terms = int(np.prod([grads.shape[0], *grads.shape[2:]]))
+    total, size = filter_gradient(source, grads, dice), filter_gradient(finite(source), finite(grads), dice)
+    return summed(plain(total), plain(size), 2 * terms + 4)
+
+
+@oracle(*DEPTHWISE[2:], family="conv")
+def of_depthwise_input(filter: Any, out_backprop: Any, dice: Any) -> Any:
+    taps = ordered(filter, dice.values["weights"], "NCHW").swapaxes(0, 1)
+    taps = taps.reshape(taps.shape[0] * taps.shape[1], 1, *taps.shape[2:])
+    grads = ordered(out_backprop, dice.values["data"], "NCHW")
+    total, size = input_gradient(taps, grads, dice), input_gradient(finite(taps), finite(grads), dice)
+    terms = int(np.prod([dice.values["multiplier"], *dice.values["kernel"]]))
+    return summed(ordered(total, "NCHW", dice.values["data"]), ordered(size, "NCHW", dice.values["data"]), 2 * terms + 4)
