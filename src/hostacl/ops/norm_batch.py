@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hostacl.config import settings
 from hostacl.ops import dims
 from hostacl.ops.axes import channel_axes, channels_of, check_channels, described_or, other_axes, per_channel
 from hostacl.ops.call import Call
 from hostacl.ops.dims import Dim, Shape
 from hostacl.ops.moments import inverse_root, mean_of, moments, rescaled
+from hostacl.ops.norm_fixed import normalise_into, normalised
 from hostacl.ops.registry import kernel
 from hostacl.ops.shapes import same_as
 
@@ -44,7 +47,25 @@ def batch_norm_shape(call: Call) -> list[Shape]:
     return [call.shape("x"), *statistics, free]
 
 
-@kernel("BatchNorm", shape=batch_norm_shape)
+def direct_inference(call: Call) -> Callable[..., None] | None:
+    """Straight from x as it lies in memory into y: what runs BNInfer, and BatchNorm that does not train; else None."""
+    if call.attrs.get("is_training") or settings().saturate:
+        return None
+    over, epsilon = channels(call), call.attr("epsilon")
+
+    def run(x: Array, scale: Array, offset: Array, mean: Array, variance: Array, y: Array, *statistics: Array) -> None:
+        given = (mean, variance) * 2
+        kept = [one.copy() for one in given] if statistics else []
+        normalise_into(x, y, mean, variance, epsilon, scale, offset, over)
+        for one, out in zip(kept, statistics[:4], strict=False):
+            np.copyto(out, one.reshape(out.shape))
+        for spare in statistics[4:]:
+            spare[...] = 0
+
+    return run
+
+
+@kernel("BatchNorm", shape=batch_norm_shape, direct=direct_inference)
 def batch_norm(
     x: Array, scale: Array, offset: Array, mean: Array | None, variance: Array | None, epsilon: float, is_training: bool,
     exponential_avg_factor: float | None, call: Call,
@@ -63,13 +84,13 @@ def batch_norm(
             rest = 1 - exponential_avg_factor
             running = tuple(rest * old.reshape(shape) + exponential_avg_factor * new  # type: ignore[assignment]
                             for old, new in zip((mean, variance), running, strict=True))  # fmt: skip
+        y = rescaled(x, own_mean, inverse_root(own_variance, epsilon) * per_channel(scale, x.shape, over),
+                     per_channel(offset, x.shape, over))  # fmt: skip
     else:
         assert mean is not None
         assert variance is not None
-        own_mean, own_variance = (per_channel(one, x.shape, over) for one in (mean, variance))
-        running = mean, variance
-    y = rescaled(x, own_mean, inverse_root(own_variance, epsilon) * per_channel(scale, x.shape, over),
-                 per_channel(offset, x.shape, over))  # fmt: skip
+        running = own_mean, own_variance = mean, variance
+        y = normalised(x, mean, variance, epsilon, scale, offset, over)
     spare = call.outputs["reserve_space_3"].specs
     empty = np.zeros(spare[0].shape, np.float32) if spare and not spare[0].absent else None
     return y, *(np.asarray(one).reshape(shape) for one in (*running, own_mean, own_variance)), empty
@@ -98,12 +119,11 @@ def batch_norm_v3(
         fresh = mean.reshape(shape), variance.reshape(shape) * unbiased(x, over)
         running = [(1 - momentum) * old + momentum * new for old, new in
                    zip((running_mean.astype(np.float64), running_var.astype(np.float64)), fresh, strict=True)]  # fmt: skip
-    else:
-        mean, variance = (per_channel(one, x.shape, over) for one in (running_mean, running_var))
-        running = [running_mean, running_var]
-    root = inverse_root(variance, epsilon)
-    y = rescaled(x, mean, root * per_channel(weight, x.shape, over), per_channel(bias, x.shape, over))
-    return y, *running, np.asarray(mean).reshape(shape), root.reshape(shape)
+        root = inverse_root(variance, epsilon)
+        y = rescaled(x, mean, root * per_channel(weight, x.shape, over), per_channel(bias, x.shape, over))
+        return y, *running, np.asarray(mean).reshape(shape), root.reshape(shape)
+    y = normalised(x, running_mean, running_var, epsilon, weight, bias, over)
+    return y, running_mean, running_var, running_mean, inverse_root(running_var, epsilon)
 
 
 def infer_shape(call: Call) -> Shape:
@@ -112,14 +132,12 @@ def infer_shape(call: Call) -> Shape:
     return call.shape("x")
 
 
-@kernel("BNInfer", shape=infer_shape)
+@kernel("BNInfer", shape=infer_shape, direct=direct_inference)
 def bn_infer(
     x: Array, scale: Array, offset: Array, mean: Array, variance: Array, epsilon: float, call: Call
 ) -> Array:  # fmt: skip
     """scale·(x - mean)/√(variance + epsilon) + offset for each channel (axis 1, or as the format of x says)."""
-    over = channels(call)
-    each = [per_channel(one, x.shape, over) for one in (scale, offset, mean, variance)]
-    return rescaled(x, each[2], inverse_root(each[3], epsilon) * each[0], each[1])
+    return normalised(x, mean, variance, epsilon, scale, offset, channels(call))
 
 
 def reduce_shape(call: Call) -> list[Shape]:

@@ -32,7 +32,7 @@ Array = NDArray[Any]
 
 
 def average_pooled(x: Array, windows: Sequence[Window], padding: bool, divisor: int) -> Array:
-    """The mean of each window: over its elements, with those in the padding or without, or over a divisor of its own."""
+    """The mean of each window: over its elements (with the padding or without), or over a divisor."""
     y = np.empty(extents(windows, x.shape), x.dtype)
     mean_into(x, y, windows, padding, divisor)
     return y

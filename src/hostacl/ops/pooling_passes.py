@@ -36,7 +36,7 @@ DENSE_STRIDE = 6
 LARGE = 1 << 18
 """From so many elements on the native loops use several threads."""
 
-NATIVE = {np.maximum: _kernels.maximum, np.add: _kernels.add}
+NATIVE: dict[np.ufunc, Callable[..., None]] = {np.maximum: _kernels.maximum, np.add: _kernels.add}
 
 HALVES = (np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16))
 
@@ -64,7 +64,7 @@ def max_into(x: Array, out: Array, windows: Sequence[Window]) -> None:
 
 
 def mean_into(x: Array, out: Array, windows: Sequence[Window], padding: bool, divisor: int) -> None:
-    """Writes the mean of each window: over its elements, with those in the padding or without, or over a divisor of its own."""
+    """Writes the mean of each window: over its elements (with the padding or without), or over a divisor."""
     lines = whole_lines(x, out, windows)
     if lines is not None:
         _kernels.axis_sum(x.reshape(lines), out.reshape(lines[0], lines[2]), float(divisor or lines[1]))
@@ -74,12 +74,18 @@ def mean_into(x: Array, out: Array, windows: Sequence[Window], padding: bool, di
     narrow = counts.astype(np.float32)
     for part, result, moved in blocks(x, out, windows):
         piece = sums(widened(part), moved) if single else None
-        if piece is None or not np.isfinite(piece).all():  # a sum may be too large where the mean is not
+        if piece is None or not finite(piece):  # a sum may be too large where the mean is not
             stored(sums(part.astype(np.float64), moved) / counts, result)
         elif result.dtype == np.float32:
             np.divide(piece, narrow, out=result)
         else:
             stored(piece / narrow, result)
+
+
+def finite(array: Array) -> bool:
+    """Whether all elements are finite, and not so large that their squares add up to something that is not."""
+    line = array.reshape(-1)
+    return bool(np.isfinite(np.dot(line, line)))
 
 
 def sums(piece: Array, windows: Sequence[Window]) -> Array:
