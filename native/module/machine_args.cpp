@@ -19,7 +19,7 @@ void Args::refuse(int index, int item, const char* wanted, PyObject* given) cons
 }
 
 void Args::out_of_range(int index, int item, const std::string& range, PyObject* given) const {
-    PyErr_Format(PyExc_OverflowError, "%s must be in %s, not %R", place(index, item).c_str(), range.c_str(), given);
+    PyErr_Format(PyExc_TypeError, "%s must be in %s, not %R", place(index, item).c_str(), range.c_str(), given);
     throw PythonError{};
 }
 
@@ -73,7 +73,7 @@ const char* Args::read_text(int index, PyObject* object, int item) const {
     const char* text = PyUnicode_AsUTF8AndSize(object, &size);
     if (text && std::strlen(text) == static_cast<size_t>(size)) return text;
     PyErr_Clear();
-    PyErr_Format(PyExc_ValueError, "%s must be text that UTF-8 can hold, without NUL characters, not %R", place(index, item).c_str(), object);
+    PyErr_Format(PyExc_TypeError, "%s must be text that UTF-8 can hold, without NUL characters, not %R", place(index, item).c_str(), object);
     throw PythonError{};
 }
 

@@ -68,13 +68,13 @@ def test_anything_else_is_a_type_error(attr: int, values: Any) -> None:
 
 def test_values_that_do_not_fit(attr: int) -> None:
     """A number that its C type cannot hold is refused by name, not wrapped."""
-    with pytest.raises((TypeError, OverflowError), match="value"):
+    with pytest.raises(TypeError, match="value"):
         acl.op.set_attr_bool(attr, "flag", 256)
-    with pytest.raises((TypeError, OverflowError), match="value"):
+    with pytest.raises(TypeError, match="value"):
         acl.op.set_attr_int(attr, "n", 2**63)
-    with pytest.raises((TypeError, OverflowError), match="values"):
+    with pytest.raises(TypeError, match="values"):
         acl.op.set_attr_list_int(attr, "n", np.array([2**63], np.uint64))
-    with pytest.raises((TypeError, OverflowError), match="value"):
+    with pytest.raises(TypeError, match="value"):
         acl.op.set_attr_float(attr, "f", 1e300)
 
 

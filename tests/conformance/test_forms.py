@@ -129,7 +129,7 @@ def test_other_types_are_no_numbers(value: Any) -> None:
 @pytest.mark.parametrize("value", [-1, 2**64])
 def test_numbers_out_of_range_name_the_range(value: int) -> None:
     """A size is 0 .. 2**64 - 1."""
-    with pytest.raises((TypeError, OverflowError), match=r"size.*18446744073709551615"):
+    with pytest.raises(TypeError, match=r"size.*18446744073709551615"):
         acl.create_data_buffer(0, value)
 
 

@@ -46,26 +46,26 @@ def test_a_wrong_number_of_arguments_lists_their_names(count: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "error", "text"),
+    ("value", "text"),
     [
-        (None, TypeError, "must be int, not NoneType"),
-        ("4", TypeError, "must be int, not str"),
-        (4.0, TypeError, "must be int, not float"),
-        (np.float64(4), TypeError, "must be int, not numpy.float64"),
-        (np.array([4]), TypeError, "must be int, not numpy.ndarray"),
-        (-1, OverflowError, r"must be in 0 .. 18446744073709551615, not -1"),
-        (2**64, OverflowError, r"must be in 0 .. 18446744073709551615, not 18446744073709551616"),
+        (None, "must be int, not NoneType"),
+        ("4", "must be int, not str"),
+        (4.0, "must be int, not float"),
+        (np.float64(4), "must be int, not numpy.float64"),
+        (np.array([4]), "must be int, not numpy.ndarray"),
+        (-1, r"must be in 0 .. 18446744073709551615, not -1"),
+        (2**64, r"must be in 0 .. 18446744073709551615, not 18446744073709551616"),
     ],
 )
-def test_a_bad_number_is_named(value: object, error: type[Exception], text: str) -> None:
-    with pytest.raises(error, match=rf"acl.rt.malloc\(\): argument 'size' {text}"):
+def test_a_bad_number_is_named(value: object, text: str) -> None:
+    with pytest.raises(TypeError, match=rf"acl.rt.malloc\(\): argument 'size' {text}"):
         _machine.aclrtMalloc(value, 0)  # type: ignore[arg-type]
 
 
 def test_an_element_of_a_list_is_named() -> None:
     with pytest.raises(TypeError, match=r"argument 'inputs'\[2\] must be int, not str"):
         _machine.aclopExecuteV2("Add", [0, 0, 0], [0, 0, "0"], [], [], 0, 0)  # type: ignore[list-item]
-    with pytest.raises(OverflowError, match=r"argument 'dims'\[0\] must be in -9223372036854775808 .. 9223372036854775807"):
+    with pytest.raises(TypeError, match=r"argument 'dims'\[0\] must be in -9223372036854775808 .. 9223372036854775807"):
         _machine.aclCreateTensorDesc(0, [2**63], 2)
 
 
@@ -100,7 +100,7 @@ def test_an_exception_in_index_is_the_callers() -> None:
 
 @pytest.mark.parametrize("text", ["a\0b", "\ud800"])
 def test_texts_that_c_cannot_hold(text: str) -> None:
-    with pytest.raises(ValueError, match="argument 'name' must be text"):
+    with pytest.raises(TypeError, match="argument 'name' must be text"):
         _machine.aclopSetAttrInt(_machine.aclopCreateAttr(), text, 1)
 
 

@@ -102,7 +102,7 @@ def _integer(function: str, name: str, value: Any) -> int:
 def _address(function: str, ptr: Any) -> int:
     address = _integer(function, "ptr", ptr)
     if not 0 <= address < 1 << 64:
-        raise OverflowError(f"acl.util.{function}(): argument 'ptr' must be in 0 .. {(1 << 64) - 1}, not {address}")
+        raise TypeError(f"acl.util.{function}(): argument 'ptr' must be in 0 .. {(1 << 64) - 1}, not {address}")
     return address
 
 
