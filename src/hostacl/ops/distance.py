@@ -1,0 +1,151 @@
+"""Distances and products of vectors: cross product, distances of rows, the factors of renorm."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hostacl.ops import dims
+from hostacl.ops.call import Call
+from hostacl.ops.dims import Shape
+from hostacl.ops.registry import kernel
+from hostacl.ops.shapes import axis, broadcast_inputs, broadcast_shapes, equal_dims, rank_is
+
+Array = NDArray[Any]
+
+ANY_DIM = -65530
+"""The dim attribute of Cross that means the first axis of three elements."""
+
+BLOCK = 1 << 22
+"""Differences of a block."""
+
+
+def cross_axis(call: Call, shape: Shape) -> int:
+    """The axis of three elements along which vectors lie."""
+    dim = call.attr("dim")
+    if dim == ANY_DIM:
+        found = [place for place, size in enumerate(shape) if size == 3]
+        if not found:
+            raise call.refuse("HA504", f"x1 and x2 give {dims.text(shape)}: no dim has 3 elements.")
+        return found[0]
+    place = axis(call, dim, len(shape), "dim")
+    if isinstance(shape[place], int) and shape[place] != 3:
+        text = f"dim = {dim}: axis {place} of {dims.text(shape)} has {shape[place]} elements; it must have 3."
+        raise call.refuse("HA504", text)
+    return place
+
+
+def cross_shape(call: Call) -> Shape:
+    """The common shape."""
+    shape = broadcast_inputs(call, "x1", "x2")
+    cross_axis(call, shape)
+    return shape
+
+
+@kernel("Cross", shape=cross_shape)
+def cross(x1: Array, x2: Array, call: Call) -> Array:
+    """The cross product along ``dim``, by default the first axis of three elements. Integers wrap."""
+    shape = np.broadcast_shapes(x1.shape, x2.shape)
+    place = cross_axis(call, shape)
+    dtype = np.float64 if x1.dtype.kind == "f" else x1.dtype
+    one, other = (np.moveaxis(np.broadcast_to(x, shape), place, 0).astype(dtype) for x in (x1, x2))
+    parts = [one[(i + 1) % 3] * other[(i + 2) % 3] - one[(i + 2) % 3] * other[(i + 1) % 3] for i in range(3)]
+    return np.moveaxis(np.stack(parts), 0, place)
+
+
+def check_p(call: Call) -> None:
+    """Refuses a negative p."""
+    if not call.attr("p") >= 0:
+        raise call.refuse("HA508", f"p = {call.attr('p'):g}; allowed: 0 or more, infinity too.")
+
+
+def length(away: Array, p: float) -> Array:
+    """The p-norm along the last axis: 0 counts what is not 0, infinity takes the largest."""
+    size = np.abs(away)
+    if p == 0:
+        return np.count_nonzero(size, axis=-1).astype(np.float64)
+    if np.isinf(p) or p > 1e9:
+        return np.max(size, axis=-1, initial=0)
+    if p == 2:
+        return np.sqrt(np.sum(size * size, axis=-1))
+    return np.sum(size, axis=-1) if p == 1 else np.power(np.sum(np.power(size, p), axis=-1), 1 / p)
+
+
+def pairs_shape(call: Call) -> Shape:
+    """(…, rows of x1, rows of x2)."""
+    check_p(call)
+    one, other = rank_is(call, "x1", *range(2, 9)), rank_is(call, "x2", *range(2, 9))
+    text = f"x1 = {dims.text(one)}, x2 = {dims.text(other)}"
+    equal_dims(call, one[-1], other[-1], f"{text}: the last dims must be equal.")
+    front = broadcast_shapes(one[:-2], other[:-2])
+    if front is None:
+        raise call.refuse("HA504", f"{text}: the leading dims do not broadcast; each must be equal or 1.")
+    return (*front, one[-2], other[-2])
+
+
+@kernel("Cdist", shape=pairs_shape)
+def cdist(x1: Array, x2: Array, p: float) -> Array:
+    """The p-norm of the difference of each row of x1 and each of x2; p 0 counts differing elements, infinity the largest."""
+    front = np.broadcast_shapes(x1.shape[:-2], x2.shape[:-2])
+    one, other = (np.broadcast_to(x, (*front, *x.shape[-2:])) for x in (x1, x2))
+    result = np.empty((*front, x1.shape[-2], x2.shape[-2]), x1.dtype)
+    step = max(1, BLOCK // max(x2.shape[-2] * x2.shape[-1], 1))
+    for place in np.ndindex(*front):
+        for start in range(0, x1.shape[-2], step):
+            rows = one[place][start : start + step, None, :].astype(np.float64)
+            result[place][start : start + step] = length(rows - other[place][None], p)
+    return result
+
+
+def pdist_shape(call: Call) -> Shape:
+    """One element for each pair of rows."""
+    check_p(call)
+    rows, _ = rank_is(call, "x", 2)
+    if isinstance(rows, int):
+        return (rows * (rows - 1) // 2,)
+    return (dims.Between(),)
+
+
+@kernel("Pdist", shape=pdist_shape)
+def pdist(x: Array, p: float) -> Array:
+    """The p-norm of the difference of each two rows: (0,1), (0,2) … (1,2) …"""
+    first, second = np.triu_indices(x.shape[0], 1)
+    result = np.empty(first.size, x.dtype)
+    step = max(1, BLOCK // max(x.shape[1], 1))
+    for start in range(0, first.size, step):
+        part = slice(start, start + step)
+        result[part] = length(x[first[part]].astype(np.float64) - x[second[part]], p)
+    return result
+
+
+def renorm_shape(call: Call) -> Shape:
+    """The shape of x; 1 in all dims but ``dim`` where the output is described so."""
+    x = call.shape("x")
+    if not x:
+        raise call.refuse("HA516", "x is a scalar; allowed: 1 dim or more.")
+    place = axis(call, call.attr("dim"), len(x), "dim")
+    check_p(call)
+    factors = tuple(size if at == place else 1 for at, size in enumerate(x))
+    specs = call.outputs["y"].specs
+    told = specs[0].shape if specs and not specs[0].absent else None
+    return factors if told == factors and told != x else x
+
+
+@kernel("Renorm", shape=renorm_shape)
+def renorm(x: Array, p: float, dim: int, maxnorm: float, call: Call) -> Array:
+    """x with each slice along ``dim`` scaled so that its p-norm is at most maxnorm: by maxnorm / (norm + 1e-7) where above.
+
+    When y is described with 1 in all other dims it gets these factors, 1 for slices that stay, instead of the scaled x.
+    """
+    place = dim % max(x.ndim, 1)
+    count = x.shape[place]
+    rows = np.moveaxis(x, place, 0).reshape(count, x.size // max(count, 1))
+    norms, step = np.empty(count), max(1, BLOCK // max(rows.shape[1], 1))
+    for start in range(0, count, step):
+        part = rows[start : start + step]
+        norms[start : start + step] = length(part if x.dtype.kind == "c" else part.astype(np.float64), p)
+    factors = np.where(norms > maxnorm, maxnorm / (norms + 1e-7), 1.0)
+    shaped = factors.reshape([-1 if at == place else 1 for at in range(x.ndim)])
+    return shaped if renorm_shape(call) != x.shape else x * shaped
