@@ -24,7 +24,7 @@ Direct = Callable[[Call], Callable[..., None] | None]
 Lines = tuple[int, int, int]
 Index = tuple[slice, ...]
 
-BLOCK_BYTES = 4 << 20
+BLOCK_BYTES = 2 << 20
 """How much of a tensor goes through all passes at a time."""
 
 SHORT = 1024
