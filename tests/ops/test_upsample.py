@@ -38,4 +38,5 @@ def test_what_does_not_fit_is_named():
         bind("UpsampleNearest3d", [x], scales=[0.1, 1.0, 1.0])
     with pytest.raises(Refused, match="grad_output"):
         bind("UpsampleNearest3dGrad", [x], input_size=[1, 2, 3, 4, 5], output_size=[3, 4, 6])
-    assert bind("UpsampleNearest3d", [Spec(0, (-1, 2, 3, 4, 5), 2)], scales=[2.0, 2.0, 2.0]).infer()[0].shape == (-1, 2, 6, 8, 10)
+    call = bind("UpsampleNearest3d", [Spec(0, (-1, 2, 3, 4, 5), 2)], scales=[2.0, 2.0, 2.0])
+    assert call.infer()[0].shape == (-1, 2, 6, 8, 10)
