@@ -143,3 +143,12 @@ def test_bfloat16_views_keep_their_bits():
     x = np.array([1.5, np.nan, -0.0], ml_dtypes.bfloat16)
     result = strided(x, [3], [1], 0, const=[1, 2, 3])
     assert result.view(np.uint16).tolist() == x.view(np.uint16).tolist()
+
+
+def test_view_copy_described_as_the_view_leaves_the_rest_of_the_memory():
+    """torch-npu: the input is all of dst's memory, the output the view; both are one buffer."""
+    memory, src = np.full(11, 9, F32), np.arange(1, 7, dtype=F32)
+    inputs = [memory, *map(np.array, ([2, 3], [6, 2], [0])), src, *map(np.array, ([2, 3], [3, 1], [0]))]
+    described = spec(np.empty((2, 3), F32))
+    bind("ViewCopy", inputs, [described], const=(1, 2, 3, 5, 6, 7)).function()(*inputs, memory[:6].reshape(2, 3))
+    assert memory.tolist() == [1, 9, 2, 9, 3, 9, 4, 9, 5, 9, 6]

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.ops.calling import bind, run, values
 
 from hostacl.errors import Refused
 from hostacl.ops.schema import prototype
 from hostacl.tensors import dtypes
 from hostacl.tensors.spec import TensorSpec as Spec
+from tests.ops.calling import bind, run, spec, values
 
 
 def codes(op: str, place: int = 0) -> list[int]:
@@ -159,3 +159,9 @@ def test_quantised_types_move_as_their_integers(op, code):
 def test_transpose_d_takes_bool_as_clients_send_it():
     x = np.arange(24).reshape(2, 3, 4) % 5 == 0
     np.testing.assert_array_equal(run("TransposeD", x, perm=[2, 0, 1]), x.transpose(2, 0, 1))
+
+
+def test_masked_fill_takes_a_scalar_for_one_element():
+    """torch-npu: x is [1] where y is described as a scalar."""
+    described = [spec(np.zeros((), np.float32))]
+    assert run("MaskedFill", np.ones(1, np.float32), np.array(True), np.array(3, np.float32), outputs=described).tolist() == 3

@@ -123,3 +123,11 @@ def test_what_does_not_fit_is_named():
     call = bind("AvgPoolV2Grad", [Spec(3, (4,), 2), Spec(0, (1, 1, 2, 2), NCHW)], **attrs)
     assert call.infer()[0].shape == (-1, -1, -1, -1)
     assert call.value_inputs == (("orig_input_shape", 0),)
+
+
+def test_the_shape_of_avg_pool_v2_grad_may_be_int64():
+    """torch-npu sends it so; the prototype has int32."""
+    window = {"ksize": [1, 1, 2, 2], "strides": [1, 1, 2, 2], "padding_mode": "CALCULATED", "pads": [0] * 4}
+    shape = np.array([1, 1, 2, 4], np.int64)
+    got = run("AvgPoolV2Grad", shape, np.array([[[[4, 8]]]], np.float32), const=[0], data_format="NCHW", **window)
+    assert got.tolist() == [[[[1, 1, 2, 2], [1, 1, 2, 2]]]]

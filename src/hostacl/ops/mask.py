@@ -41,7 +41,7 @@ def masked_fill(x: Array, mask: Array, value: Array) -> Array:
 
 def native_fill(x: Array, mask: Array, value: Array, y: Array) -> None:
     """The same by the native loop."""
-    _kernels.select(mask, value.reshape(()), x, y)
+    _kernels.select(mask, value.reshape(()), x, y if y.ndim else y.reshape(1))  # y may be a scalar where x or mask is [1]
 
 
 def ranges(call: Call) -> Shape:

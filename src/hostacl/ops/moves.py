@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,9 +13,11 @@ from numpy.typing import NDArray
 from hostacl import _kernels
 from hostacl.ops import dims
 from hostacl.ops.call import Call
+from hostacl.ops.checking import fits
 from hostacl.ops.dims import Shape
 from hostacl.ops.fill import unknown_sizes
 from hostacl.ops.registry import kernel
+from hostacl.ops.run import Out
 from hostacl.ops.shapes import equal_dims, same_as, sizes
 from hostacl.tensors import dtypes
 
@@ -107,10 +110,14 @@ def viewed(call: Call) -> Shape:
     target, source = checked_view(call, "dst", "dst_"), checked_view(call, "src", "src_")
     if dims.known(*target, *source) and dims.count(target) != dims.count(source):
         raise call.refuse("HA519", f"dst_size = {dims.text(target)}, src_size = {dims.text(source)} differ in elements.")
-    return call.shape("dst")
+    whole, described = call.shape("dst"), call.outputs["dst"].specs
+    return target if described and fits(described[0].shape, target) and not fits(described[0].shape, whole) else whole
 
 
-@kernel("ViewCopy", shape=viewed, values=[prefix + one for prefix in ("dst_", "src_") for one in VIEW], bits=True)
+VIEWS = [prefix + one for prefix in ("dst_", "src_") for one in VIEW]
+
+
+@kernel("ViewCopy", shape=viewed, values=VIEWS, bits=True, updates=("dst",))
 def view_copy(
     dst: Array,
     dst_size: Any,
@@ -120,12 +127,17 @@ def view_copy(
     src_size: Any,
     src_stride: Any,
     src_storage_offset: Any,
-) -> Array:
-    """dst with a strided view of its memory overwritten by a view of src, which has as many elements; all in elements."""
+    out: Sequence[Out],
+) -> tuple[Array, Array]:
+    """dst with a strided view of its memory overwritten by a view of src, which has as many elements; all in elements.
+
+    The output is dst's memory; described as dst or, by torch-npu, as the view: the rest of that memory stays as it is.
+    """
     result = np.array(dst, order="C")
     target = view_of(dst_size, dst_stride, dst_storage_offset).of(result)
     target[...] = view_of(src_size, src_stride, src_storage_offset).of(np.ascontiguousarray(src)).reshape(target.shape)
-    return result
+    shape = out[0].shape if out else dst.shape
+    return result.reshape(-1)[: math.prod(shape)].reshape(shape), result
 
 
 def cast_bits(call: Call) -> Shape:

@@ -233,7 +233,7 @@ def original(call: Call, *ranks: int) -> tuple[int, ...]:
 
 
 @kernel("AvgPoolV2Grad", "AvgPoolV2GradD", shape=average_shape("input_grad", 4, max_pool_v3_windows),
-        values=("orig_input_shape",))  # fmt: skip
+        values=("orig_input_shape",), dtypes={"orig_input_shape": (dtypes.INT64,)})  # fmt: skip
 def avg_pool_v2_grad(orig_input_shape: Any, input_grad: Array, exclusive: bool, call: Call) -> Array:
     """Each gradient shared among the elements of its window; exclusive leaves the padding out of their number.
 
