@@ -11,9 +11,16 @@ from torch import Tensor
 from torch.overrides import is_tensor_like
 
 from tests.clients.torch_npu.operators import OPERATORS, Operator
+from tests.clients.torch_npu.refused import REFUSED
 
 TOLERANCE = {torch.float32: 2e-5, torch.float16: 4e-3, torch.bfloat16: 3e-2}
-CASES = [(name, dtype) for name, operator in OPERATORS.items() for dtype in operator.dtypes]
+ALL_CASES = [(name, dtype) for name, operator in OPERATORS.items() for dtype in operator.dtypes]
+CASES = [(name, dtype) for name, dtype in ALL_CASES if dtype not in REFUSED.get(name, ())]
+REFUSALS = [(name, dtype) for name, by_dtype in REFUSED.items() for dtype in by_dtype]
+
+
+def named(cases: list[tuple[str, torch.dtype]]) -> list[str]:
+    return [f"{name}-{str(dtype)[6:]}" for name, dtype in cases]
 
 
 def tensors(result: Any) -> list[Tensor]:
@@ -40,12 +47,13 @@ def forward_and_backward(operator: Operator, sample: tuple[Any, ...], device: st
         leaves = [value for value in values if is_tensor_like(value) and value.requires_grad]
         weights = [torch.randn(result.shape).to(result.dtype) for result in differentiable]
         if differentiable:
-            gradients = torch.autograd.grad(differentiable, leaves, [weight.to(device) for weight in weights], allow_unused=True)
+            there = [weight.to(device) for weight in weights]
+            gradients = torch.autograd.grad(differentiable, leaves, there, allow_unused=True)
             found += [gradient.cpu() for gradient in gradients if gradient is not None]
     return found
 
 
-@pytest.mark.parametrize(("name", "dtype"), CASES, ids=[f"{name}-{str(dtype)[6:]}" for name, dtype in CASES])
+@pytest.mark.parametrize(("name", "dtype"), CASES, ids=named(CASES))
 def test_an_operator_gives_what_cpu_torch_gives(name: str, dtype: torch.dtype) -> None:
     operator = OPERATORS[name]
     torch.manual_seed(sum(map(ord, name)))
@@ -56,5 +64,20 @@ def test_an_operator_gives_what_cpu_torch_gives(name: str, dtype: torch.dtype) -
             shapes = [tuple(value.shape) for value in sample if is_tensor_like(value)]
             text = f"sample {seed} of shapes {shapes}, tensor {index}"
             assert ours.dtype == theirs.dtype, text
-            near = TOLERANCE.get(dtype, 2e-5)
-            torch.testing.assert_close(ours, theirs, rtol=near, atol=near, equal_nan=True, msg=lambda m, t=text: f"{t}: {m}")
+            near = max(operator.near, TOLERANCE.get(dtype, 2e-5))
+            torch.testing.assert_close(
+                ours, theirs, rtol=near, atol=near, equal_nan=True, msg=lambda m, t=text: f"{t}: {m}"
+            )
+
+
+@pytest.mark.parametrize(("name", "dtype"), REFUSALS, ids=named(REFUSALS))
+def test_a_dtype_that_the_prototype_lacks_is_refused_by_name(name: str, dtype: torch.dtype) -> None:
+    operator = OPERATORS[name]
+    torch.manual_seed(sum(map(ord, name)))
+
+    def tried() -> None:
+        for seed, sample in enumerate(operator.samples(dtype)):
+            forward_and_backward(operator, sample, "npu", seed)
+
+    with pytest.raises(RuntimeError, match=rf"HA502.*{REFUSED[name][dtype]} = DT_\w+ .*; allowed: DT_"):
+        tried()

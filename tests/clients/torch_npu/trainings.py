@@ -20,13 +20,16 @@ class Attention(nn.Module):
     def __init__(self, width: int, heads: int) -> None:
         super().__init__()
         self.heads, self.queries = heads, nn.Linear(width, width)
-        self.keys = nn.Linear(width, width, bias=False)  # softmax does not see a bias of the keys: its gradient is rounding
+        self.keys = nn.Linear(
+            width, width, bias=False
+        )  # softmax does not see a bias of the keys: its gradient is rounding
         self.values, self.out = nn.Linear(width, width), nn.Linear(width, width)
 
     def forward(self, x: Tensor) -> Tensor:
         batch, length, width = x.shape
         query, key, value = (
-            part(x).reshape(batch, length, self.heads, -1).transpose(1, 2) for part in (self.queries, self.keys, self.values)
+            part(x).reshape(batch, length, self.heads, -1).transpose(1, 2)
+            for part in (self.queries, self.keys, self.values)
         )
         weights = torch.softmax(query @ key.transpose(-1, -2) / (width // self.heads) ** 0.5, dim=-1)
         return self.out((weights @ value).transpose(1, 2).reshape(batch, length, width))
@@ -66,7 +69,12 @@ def mlp() -> tuple[nn.Module, Tensor]:
 def cnn() -> tuple[nn.Module, Tensor]:
     """Convolution, batch norm, ReLU, max pool, linear."""
     net = nn.Sequential(
-        nn.Conv2d(3, 8, 3, padding=1, bias=False), nn.BatchNorm2d(8), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(8 * 16, 5)
+        nn.Conv2d(3, 8, 3, padding=1, bias=False),
+        nn.BatchNorm2d(8),
+        nn.ReLU(),
+        nn.MaxPool2d(2),
+        nn.Flatten(),
+        nn.Linear(8 * 16, 5),
     )
     return net, torch.randn(8, 3, 8, 8)
 
