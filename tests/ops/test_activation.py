@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.ops.calling import eps, run, values, wide
 
 from hostacl.config import override
 from hostacl.ops.schema import prototype
 from hostacl.tensors import dtypes
+from tests.ops.calling import eps, run, values, wide
 
 FORMULAS = {
     "Relu": lambda x: np.where(x > 0, x, 0),

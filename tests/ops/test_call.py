@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.ops.calling import attr, bind, spec
 
 from hostacl.config import override
 from hostacl.errors import Refused
 from hostacl.ops import find
 from hostacl.ops.call import Inferred
 from hostacl.tensors.spec import TensorSpec as Spec
+from tests.ops.calling import attr, bind, spec
 
 F32, F16, I32, I64, U64, F64, BF16, STRING = 0, 1, 3, 9, 10, 11, 27, 13
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import ml_dtypes
 import numpy as np
 import pytest
-from tests.ops.calling import bind, run, values, wide
 
 from hostacl.ops.schema import prototype
 from hostacl.tensors import dtypes
 from hostacl.tensors.spec import TensorSpec as Spec
+from tests.ops.calling import bind, run, values, wide
 
 PLAIN = [code for code in prototype("Cast").inputs[0].dtypes if code in dtypes.PLAIN]
 EXACT = np.array([0, 1, 2, 3, 5, 7, 0, 4])

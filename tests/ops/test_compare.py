@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.ops.calling import bind, run, values, wide
 
 from hostacl.errors import Refused
 from hostacl.ops.schema import prototype
 from hostacl.tensors import dtypes
+from tests.ops.calling import bind, run, values, wide
 
 MEANING = {
     "Equal": lambda a, b: a == b,

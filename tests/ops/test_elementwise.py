@@ -7,11 +7,11 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from tests.ops.calling import bind, eps, run, values, wide
 
 from hostacl.ops.schema import prototype
 from hostacl.tensors import dtypes
 from hostacl.tensors.spec import TensorSpec as Spec
+from tests.ops.calling import bind, eps, run, values, wide
 
 BINARY = {
     "Add": lambda a, b: a + b,

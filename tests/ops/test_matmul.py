@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.ops.calling import bind, eps, run, values
 
 from hostacl.errors import Refused
 from hostacl.tensors.spec import TensorSpec as Spec
+from tests.ops.calling import bind, eps, run, values
 
 FLOATS = [0, 1, 27]
 

@@ -6,10 +6,10 @@ import math
 
 import numpy as np
 import pytest
-from tests.ops.calling import eps, run, values, wide
 
 from hostacl.ops.schema import prototype
 from hostacl.tensors import dtypes
+from tests.ops.calling import eps, run, values, wide
 
 CODES = [code for code in prototype("ReduceSum").inputs[0].dtypes if dtypes.has_arrays(code)]
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import ml_dtypes
 import numpy as np
 import pytest
-from tests.ops.calling import bind, run, spec
 
 from hostacl.config import override
 from hostacl.errors import Failed
 from hostacl.tensors import formats
 from hostacl.tensors.spec import TensorSpec as Spec
+from tests.ops.calling import bind, run, spec
 
 F32, F16, I64, BF16 = 0, 1, 9, 27
 

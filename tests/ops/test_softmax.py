@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.ops.calling import bind, eps, run, values, wide
 
 from hostacl.errors import Refused
+from tests.ops.calling import bind, eps, run, values, wide
 
 
 def softmax(x, axes):
