@@ -1,0 +1,70 @@
+"""An operator that fails reaches the user as torch-npu's exception with the text of AscendCL."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from tests.clients.torch_npu.support import run
+
+SUBMIT = """
+import torch
+try:
+    y = torch.tan(torch.ones(2, 3, dtype=torch.bfloat16).npu())
+    torch.npu.synchronize()
+    print(y.cpu())
+except RuntimeError as error:
+    text = str(error)
+    for part in ("HA502", "aclopCompileAndExecute", "Tan", "DT_BF16 [2,3]", "allowed: DT_FLOAT"):
+        assert part in text, (part, text)
+    print("told")
+"""
+
+
+@pytest.mark.parametrize("queue", ["0", "1", "2"])
+@pytest.mark.parametrize("blocking", ["0", "1"])
+def test_what_is_refused_when_it_is_submitted(queue: str, blocking: str) -> None:
+    done = run(SUBMIT, TASK_QUEUE_ENABLE=queue, ASCEND_LAUNCH_BLOCKING=blocking)
+    assert done.stdout == "told\n", done.stderr
+
+
+AT_RUN_TIME = """
+import torch
+x, index = torch.ones(3, 2).npu(), torch.tensor([0, 7]).npu()
+try:
+    y = torch.index_select(x, 0, index)
+    torch.npu.synchronize()
+    print(y.cpu())
+except RuntimeError as error:
+    assert "GatherV2" in str(error) and "7" in str(error), error
+    print("told")
+"""
+
+
+@pytest.mark.parametrize("queue", ["0", "1", "2"])
+def test_what_goes_wrong_when_it_runs(queue: str) -> None:
+    done = run(AT_RUN_TIME, TASK_QUEUE_ENABLE=queue)
+    assert done.stdout == "told\n", done.stderr
+
+
+def test_after_a_refusal_the_device_computes_on() -> None:
+    x = torch.ones(2, dtype=torch.bfloat16).npu()
+    with pytest.raises(RuntimeError, match="HA502.*Tan"):
+        torch.tan(x)
+    assert (x + 1).cpu().tolist() == [2, 2]
+
+
+ONLY_ACLNN = """
+import torch
+q = torch.randn(1, 2, 3, 8).npu()
+try:
+    torch.nn.functional.scaled_dot_product_attention(q, q, q)
+except RuntimeError as error:
+    assert "aclnnFlashAttentionScore" in str(error) and "libopapi.so not found" in str(error), error
+    print("told")
+"""
+
+
+def test_what_exists_only_as_aclnn_fails_with_torch_npus_own_error() -> None:
+    done = run(ONLY_ACLNN)
+    assert done.stdout == "told\n", done.stderr
