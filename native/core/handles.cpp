@@ -7,6 +7,8 @@
 #include "core/message.hpp"
 #include "core/stream_state.hpp"
 
+#include <cstring>
+
 namespace hostacl {
 namespace {
 
@@ -41,13 +43,14 @@ const char* kind_name(Kind kind) {
     return "";
 }
 
-std::string describe_handle(Handle handle) {
+std::string describe_handle(Handle handle, bool dead) {
     if (handle == 0) return "NULL";
     std::string number = format("0x%llx", static_cast<unsigned long long>(handle));
     if (handle < kFirstHandle) return number + ", " + describe_pointer(static_cast<uintptr_t>(handle));
     const char* name = kind_name(static_cast<Kind>(handle >> 56));
     if (!*name) return number + ", an unknown value";
-    return number + (is_live(handle) ? ", a " : ", a destroyed ") + name;
+    if (dead || !is_live(handle)) return number + ", a destroyed " + name;
+    return number + (std::strchr("aeiou", *name) ? ", an " : ", a ") + name;
 }
 
 } // namespace hostacl

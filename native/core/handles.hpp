@@ -23,7 +23,7 @@ inline Handle make_handle(Kind kind, uint32_t generation, uint32_t slot) {
 
 // What a handle value that was not found is: "a destroyed stream", "a data buffer", "an unknown pointer",
 // "a device pointer (use acl.create_data_buffer)". Machine lock held.
-HACL_API std::string describe_handle(Handle handle);
+HACL_API std::string describe_handle(Handle handle, bool dead = false);
 
 // The rule that a handle breaks which is no live object of the wanted kind: dead, of the wrong kind, foreign.
 inline const char* handle_rule(Handle handle, Kind wanted) {

@@ -6,8 +6,9 @@ namespace hostacl {
 
 // A handle that was not found, called by what it is.
 Code bad_handle(const std::string& argument, Handle handle, Kind wanted) {
+    bool dead = handle >> 56 == static_cast<uint8_t>(wanted); // it was looked up as what it is, and is not there
     return fail(kInvalidParameter, handle_rule(handle, wanted),
-                format("%s is %s; allowed: a live %s", argument.c_str(), describe_handle(handle).c_str(), kind_name(wanted)));
+                format("%s is %s; allowed: a live %s", argument.c_str(), describe_handle(handle, dead).c_str(), kind_name(wanted)));
 }
 
 Code null_argument(const char* name) {
