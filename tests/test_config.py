@@ -22,9 +22,17 @@ def test_overflow_mode_follows_the_soc(soc, mode):
     assert config.from_environment({"HOSTACL_SOC": soc}).overflow == mode
 
 
-def test_a_wrong_choice_names_the_variable_and_what_is_allowed():
-    with pytest.raises(ValueError, match="HOSTACL_DTYPES = 'loose'; allowed: strict, permissive"):
-        config.from_environment({"HOSTACL_DTYPES": "loose"})
+@pytest.mark.parametrize("name", config.CHOICES)
+def test_a_wrong_choice_is_told_and_ignored(name, capsys):
+    assert config.from_environment({f"HOSTACL_{name.upper()}": "loose"}) == config.Settings()
+    told = capsys.readouterr().err
+    assert f"HOSTACL_{name.upper()} = 'loose'; allowed: {', '.join(config.CHOICES[name])}" in told
+
+
+@pytest.mark.parametrize("name", config.CHOICES)
+def test_a_wrong_choice_in_a_program_is_an_error(name):
+    with pytest.raises(ValueError, match=f"HOSTACL_{name.upper()} = 'loose'; allowed: "), config.override(**{name: "loose"}):
+        pass
 
 
 def test_override_lasts_for_its_block():

@@ -115,18 +115,23 @@ const char* take_flag(const std::string& value, bool* flag) {
     return nullptr;
 }
 
-const char* take_visible(Config& config, const std::string& value) {
+void tell_invisible(const Config& config, const std::string& value, const std::string& item) {
+    std::string effect = config.visible.empty() ? "is ignored" : format("shows %zu devices", config.visible.size());
+    std::fprintf(stderr, "hostacl: ASCEND_RT_VISIBLE_DEVICES = \"%s\" %s: \"%s\" is no device; allowed: 0 to %d, with commas.\n",
+                 value.c_str(), effect.c_str(), item.c_str(), config.devices - 1);
+}
+
+// As on a card, the list ends at the first number that is no device; without any number it shows all.
+void take_visible(Config& config, const std::string& value) {
     config.visible.clear();
     for (size_t at = 0; at < value.size();) {
         size_t comma = std::min(value.find(',', at), value.size());
         uint64_t device = 0;
         if (!read_number(value.substr(at, comma - at), &device) || device >= static_cast<uint64_t>(config.devices))
-            break;
-        config.visible.push_back(
-            static_cast<int32_t>(device)); // as on a card, the list ends at the first number that is no device
+            return tell_invisible(config, value, value.substr(at, comma - at));
+        config.visible.push_back(static_cast<int32_t>(device));
         at = comma + 1;
     }
-    return nullptr;
 }
 
 uint64_t default_device_memory() {

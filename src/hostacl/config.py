@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -23,6 +24,12 @@ def overflow_of(soc: str) -> str:
     return "inf_nan" if soc.startswith(INF_NAN_FAMILIES) else "saturate"
 
 
+def _wrong(name: str, value: str) -> str:
+    """What is wrong with a setting's value; empty when nothing is."""
+    allowed = CHOICES.get(name, (value,))
+    return "" if value in allowed else f"HOSTACL_{name.upper()} = {value!r}; allowed: {', '.join(allowed)}"
+
+
 @dataclass(frozen=True)
 class Settings:
     """One consistent set of settings; each field is named after its variable (``HOSTACL_DTYPES`` …).
@@ -41,9 +48,9 @@ class Settings:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "overflow", self.overflow or overflow_of(self.soc))
-        for name, allowed in CHOICES.items():
-            if (value := getattr(self, name)) not in allowed:
-                raise ValueError(f"HOSTACL_{name.upper()} = {value!r}; allowed: {', '.join(allowed)}")
+        for name in CHOICES:
+            if wrong := _wrong(name, getattr(self, name)):
+                raise ValueError(wrong)
 
     @property
     def saturate(self) -> bool:
@@ -57,11 +64,14 @@ class Settings:
 
 
 def from_environment(environ: Mapping[str, str] = os.environ) -> Settings:
-    """The settings that the ``HOSTACL_…`` variables describe."""
+    """The settings that the ``HOSTACL_…`` variables describe. A value that is not allowed is ignored, with a warning."""
     given: dict[str, Any] = {}
     for name in ("dtypes", "engine", "soc", "cann", "overflow"):
         if value := environ.get(f"HOSTACL_{name.upper()}"):
-            given[name] = value
+            if wrong := _wrong(name, value):
+                print(f"hostacl: {wrong}. It is ignored.", file=sys.stderr)
+            else:
+                given[name] = value
     given["auto_compile"] = environ.get("HOSTACL_AUTO_COMPILE", "0") not in {"", "0"}
     given["op_files"] = tuple(filter(None, environ.get("HOSTACL_OPS", "").split(os.pathsep)))
     return Settings(**given)

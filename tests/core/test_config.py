@@ -116,6 +116,17 @@ def test_visible_devices_are_counted_anew():
     assert done.stdout.strip() == "(2, 0) 0 107001 (2, 0)"
 
 
+@pytest.mark.parametrize(
+    ("visible", "count", "told"),
+    [("5", 4, "is ignored"), ("-1", 4, "is ignored"), ("a", 4, "is ignored"), ("2,0,9", 2, "shows 2 devices"), ("3,1", 2, "")],
+)
+def test_visible_devices_that_are_not_there_are_told(visible: str, count: int, told: str):
+    done = python("from acl import rt; print(rt.get_device_count())", HOSTACL_DEVICES="4", ASCEND_RT_VISIBLE_DEVICES=visible)
+    assert done.stdout.strip() == f"({count}, 0)"
+    assert told in done.stderr
+    assert bool(told) == ("no device; allowed: 0 to 3" in done.stderr)
+
+
 def test_the_log_goes_where_the_variables_say(tmp_path: Path):
     done = python(
         "import acl; acl.init(); acl.rt.free(1); acl.finalize()",
