@@ -330,12 +330,16 @@ size_t check_guards() {
 }
 
 bool is_mapped(uintptr_t address, size_t size) {
-    static const uintptr_t kPage = static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE));
+    constexpr size_t kPages = 1024; // asked for at once
+    static const uintptr_t page = static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE));
     if (!size) return true;
-    if (address < kPage || address + size < address || ((address + size) >> 56) != 0) return false;
-    if (arena().touches(address, address + size)) return false; // of it only blocks are there
-    uintptr_t first = address / kPage * kPage;
-    return ::msync(as_pointer(first), address + size - first, MS_ASYNC) == 0;
+    uintptr_t end = address + size;
+    if (address < page || end < address || (end >> 56) != 0) return false;
+    if (arena().touches(address, end)) return false; // of it only blocks are there
+    unsigned char resident[kPages];
+    for (uintptr_t first = address / page * page; first < end; first += kPages * page)
+        if (::mincore(as_pointer(first), std::min(end - first, kPages * page), resident) != 0) return false;
+    return true;
 }
 
 bool is_live(uintptr_t address, size_t size) {

@@ -2,27 +2,50 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from .conftest import run
 from .test_bridge import needs_libpython
+from .test_examples import EXAMPLES
+
+
+def sanitizer_is_there() -> bool:
+    if shutil.which("gcc") is None:
+        return False
+    return os.path.isabs(run(["gcc", "-print-file-name=libasan.so"]).stdout)
+
+
+pytestmark = pytest.mark.skipif(not sanitizer_is_there(), reason="gcc has no libasan here")
+SANITIZERS = ("-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
+FIND_LEAKS = {"ASAN_OPTIONS": "detect_leaks=1", "PYTHONMALLOC": "malloc"}  # Python's own pools would hide what points where
 
 
 def test_objects_leave_nothing_behind(program: Callable[..., Path], c_env: dict[str, str]) -> None:
-    built = program("objects", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
-    done = run([built], env={**c_env, "ASAN_OPTIONS": "detect_leaks=1"})
-    assert done.stdout == "right\n"
-    assert done.stderr == ""
+    done = run([program("objects", *SANITIZERS)], env={**c_env, **FIND_LEAKS})
+    assert (done.stdout, done.stderr) == ("right\n", "")
 
 
 @needs_libpython
-def test_operators_make_no_memory_error(program: Callable[..., Path], c_env: dict[str, str]) -> None:
-    """Leaks are not looked for: Python is never ended, and keeps what it has."""
-    built = program("threads", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
-    done = run([built], env={**c_env, "ASAN_OPTIONS": "detect_leaks=0"})
-    assert done.stdout == "right\n"
-    assert done.stderr == ""
+def test_threads_make_no_memory_error(program: Callable[..., Path], c_env: dict[str, str]) -> None:
+    built = program("threads", *SANITIZERS)
+    done = run([built], env={**c_env, **FIND_LEAKS})
+    assert (done.stdout, done.stderr) == ("right\n", "")
+
+
+@needs_libpython
+@pytest.mark.parametrize("name", ["add_compile.c", "add_handle.c", "matmul_float16.cpp", "conv2d_no_bias.cpp", "four_threads.cpp"])
+def test_an_example_leaves_nothing_behind(compile_c: Callable[..., Path], c_env: dict[str, str], name: str) -> None:
+    source = EXAMPLES / name
+    libraries = ("-lascendcl", "-lacl_op_compiler", "-lpthread")
+    built = compile_c(source.read_text(), f"-I{EXAMPLES}", *libraries, *SANITIZERS, name=source.stem,
+                      compiler="g++" if source.suffix == ".cpp" else "gcc")  # fmt: skip
+    done = run([built], env={**c_env, **FIND_LEAKS})
+    assert (done.stdout, done.stderr) == (f"{source.stem}: right\n", "")
 
 
 @needs_libpython
