@@ -39,7 +39,7 @@ from torch import nn
 torch.manual_seed(0)
 net = nn.Linear(4, 1).npu()
 optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
-scaler = torch.amp.GradScaler("npu", init_scale=2.0**10)
+scaler = torch.npu.amp.GradScaler(init_scale=2.0**10)  # torch.amp.GradScaler updates its scale by aclnn
 before = net.weight.detach().cpu().clone()
 for factor, overflows in ((1.0, False), (float("inf"), True), (1.0, False)):
     optimizer.zero_grad()
