@@ -25,6 +25,19 @@ struct Minimum {
   template <class V> static HACL_INLINE V run(V a, V b) { return ((a <= b) | (a != a)) ? a : b; }
 };
 
+struct DivideNoNan {
+  template <class V> static HACL_INLINE V run(V a, V b) { return b == 0 ? V{} : a / b; }
+};
+struct Xdivy {
+  template <class V> static HACL_INLINE V run(V a, V b) { return a == 0 ? V{} : a / b; }
+};
+struct MultiplyNoNan {
+  template <class V> static HACL_INLINE V run(V a, V b) { return b == 0 ? V{} : a * b; }
+};
+struct FloorDivide {
+  template <class V> static HACL_INLINE V run(V a, V b) { return whole<kDown>(a / b); }
+};
+
 struct Equal {
   template <class V> static HACL_INLINE auto run(V a, V b) { return a == b; }
 };
@@ -69,6 +82,18 @@ struct Adds {
 struct Muls {
   static HACL_INLINE F run(F x, double value) { return x * static_cast<float>(value); }
   static HACL_INLINE D run(D x, double value) { return x * value; }
+};
+
+template <Rounding way>
+struct Whole {
+  template <class V> static HACL_INLINE V run(V x, double) { return whole<way>(x); }
+};
+using Floor = Whole<kDown>;
+using Ceil = Whole<kUp>;
+using Trunc = Whole<kToZero>;
+using Rint = Whole<kNearest>;
+struct Rsqrt {
+  template <class V> static HACL_INLINE V run(V x, double) { return 1 / square_root(x); }
 };
 
 // How a result vector goes out: elements of the inputs' type, or one byte of truth an element.

@@ -3,6 +3,7 @@
 
 #include "kernels/conversions.hpp"
 #include "kernels/elementwise.hpp"
+#include "kernels/fused.hpp"
 #include "kernels/reduce.hpp"
 #include "kernels/rows.hpp"
 #include "kernels/scan.hpp"
@@ -29,10 +30,13 @@ namespace hacl {
 extern const Table HACL_JOIN(table_, HACL_LEVEL);
 const Table HACL_JOIN(table_, HACL_LEVEL) = {
     HACL_TEXT(HACL_LEVEL),
-    {HACL_BINARY(Add), HACL_BINARY(Subtract), HACL_BINARY(Multiply), HACL_BINARY(Divide), HACL_BINARY(Maximum), HACL_BINARY(Minimum)},
+    {HACL_BINARY(Add), HACL_BINARY(Subtract), HACL_BINARY(Multiply), HACL_BINARY(Divide), HACL_BINARY(Maximum), HACL_BINARY(Minimum),
+     HACL_BINARY(DivideNoNan), HACL_BINARY(Xdivy), HACL_BINARY(FloorDivide), HACL_BINARY(MultiplyNoNan)},
     {HACL_COMPARE(Equal), HACL_COMPARE(NotEqual), HACL_COMPARE(Less), HACL_COMPARE(LessEqual), HACL_SWAPPED(Less), HACL_SWAPPED(LessEqual)},
     {HACL_UNARY(Absolute), HACL_UNARY(Negative), HACL_UNARY(Relu), HACL_UNARY(Sqrt), HACL_UNARY(Reciprocal), HACL_UNARY(Square),
-     {unary<Half, Exp>, unary<Bfloat16, Exp>, unary<float, Exp>, nullptr}, HACL_UNARY(Adds), HACL_UNARY(Muls)},
+     {unary<Half, Exp>, unary<Bfloat16, Exp>, unary<float, Exp>, nullptr}, HACL_UNARY(Adds), HACL_UNARY(Muls),
+     HACL_UNARY(Floor), HACL_UNARY(Ceil), HACL_UNARY(Trunc), HACL_UNARY(Rint), HACL_UNARY(Rsqrt)},
+    {HACL_FLOATS(fused, , AddProduct), HACL_FLOATS(fused, , AddQuotient), HACL_FLOATS(fused, , Interpolate)},
     {HACL_FROM_FLOAT(Half), HACL_FROM_FLOAT(Bfloat16), HACL_FROM_FLOAT(float), HACL_FROM_FLOAT(double),
      {HACL_TO_FLOATS(Boolean)}, {HACL_TO_FLOATS(std::int8_t)}, {HACL_TO_FLOATS(std::uint8_t)}, {HACL_TO_FLOATS(std::int16_t)},
      {HACL_TO_FLOATS(std::uint16_t)}, {HACL_TO_FLOATS(std::int32_t)}, {HACL_TO_FLOATS(std::uint32_t)}, {HACL_TO_FLOATS(std::int64_t)},

@@ -11,10 +11,11 @@ constexpr int kKinds = kOther;
 constexpr int kFloatKinds = 4;
 constexpr int kKindSize[kKinds] = {2, 2, 4, 8, 1, 1, 1, 2, 2, 4, 4, 8, 8};
 
-enum BinaryOp { kAdd, kSubtract, kMultiply, kDivide, kMaximum, kMinimum, kBinaryOps };
+enum BinaryOp { kAdd, kSubtract, kMultiply, kDivide, kMaximum, kMinimum, kDivideNoNan, kXdivy, kFloorDivide, kMultiplyNoNan, kBinaryOps };
 enum CompareOp { kEqual, kNotEqual, kLess, kLessEqual, kGreater, kGreaterEqual, kCompareOps };
 enum ReduceOp { kSum, kProduct, kLargest, kSmallest, kReduceOps };
-enum UnaryOp { kAbsolute, kNegative, kRelu, kSqrt, kReciprocal, kSquare, kExp, kAdds, kMuls, kUnaryOps };
+enum UnaryOp { kAbsolute, kNegative, kRelu, kSqrt, kReciprocal, kSquare, kExp, kAdds, kMuls, kFloor, kCeil, kTrunc, kRint, kRsqrt, kUnaryOps };
+enum FusedOp { kAddProduct, kAddQuotient, kInterpolate, kFusedOps };
 
 constexpr int kNarrowKinds = 3;             // float16, bfloat16, float32: the kinds whose reductions give doubles
 constexpr std::size_t kColumnTile = 512;    // columns that are reduced or scanned together
@@ -22,6 +23,8 @@ constexpr std::size_t kColumnTile = 512;    // columns that are reduced or scann
 // x1 and x2 advance by one element when their step is 1, stay when it is 0.
 using BinaryLoop = void (*)(const void* x1, bool step1, const void* x2, bool step2, void* out, std::size_t n);
 using UnaryLoop = void (*)(const void* x, void* out, std::size_t n, double value);
+using FusedLoop = void (*)(const void* x1, bool step1, const void* x2, bool step2, const void* x3, bool step3, void* out, std::size_t n,
+                           double value);
 using ConvertLoop = void (*)(const void* x, void* out, std::size_t n, bool saturate);
 using SelectLoop = void (*)(const void* condition, const void* x1, const void* x2, void* out, std::size_t n);
 
@@ -38,6 +41,7 @@ struct Table {
   BinaryLoop binary[kBinaryOps][kFloatKinds];
   BinaryLoop compare[kCompareOps][kFloatKinds];
   UnaryLoop unary[kUnaryOps][kFloatKinds];  // nullptr: not for this kind
+  FusedLoop fused[kFusedOps][kFloatKinds];
   ConvertLoop convert[kKinds][kKinds];      // nullptr: integer to integer
   SelectLoop select[5];                     // by log2 of the element size
 

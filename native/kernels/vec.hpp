@@ -2,12 +2,14 @@
 // Included by the level_*.cpp files only; all names are local to the file, so that no code of one level is shared with another.
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 
 #if defined(HACL_AVX2) || defined(HACL_AVX512)
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"  // GCC 12's own header: _mm512_undefined_ps
+#pragma GCC diagnostic ignored "-Wuninitialized"
 #endif
 #include <immintrin.h>
 #elif defined(HACL_NEON)
@@ -226,6 +228,38 @@ HACL_INLINE V square_root(V x) {
   for (std::size_t i = 0; i < sizeof x / sizeof x[0]; ++i) {
     if constexpr (sizeof x[0] == 4) x[i] = __builtin_sqrtf(x[i]);
     else x[i] = __builtin_sqrt(x[i]);
+  }
+  return x;
+}
+#endif
+
+// Whole numbers: downward, upward, toward zero, to the nearest even.
+enum Rounding { kDown, kUp, kToZero, kNearest };
+#if defined(HACL_AVX512) || defined(HACL_AVX2)
+template <Rounding way>
+constexpr int rounding_mode() {
+  constexpr int modes[] = {_MM_FROUND_TO_NEG_INF, _MM_FROUND_TO_POS_INF, _MM_FROUND_TO_ZERO, _MM_FROUND_TO_NEAREST_INT};
+  return modes[way] | _MM_FROUND_NO_EXC;
+}
+#endif
+#if defined(HACL_AVX512)
+template <Rounding way>
+HACL_INLINE F whole(F x) { return (F)_mm512_roundscale_ps((__m512)x, rounding_mode<way>()); }
+template <Rounding way>
+HACL_INLINE D whole(D x) { return (D)_mm512_roundscale_pd((__m512d)x, rounding_mode<way>()); }
+#elif defined(HACL_AVX2)
+template <Rounding way>
+HACL_INLINE F whole(F x) { return (F)_mm256_round_ps((__m256)x, rounding_mode<way>()); }
+template <Rounding way>
+HACL_INLINE D whole(D x) { return (D)_mm256_round_pd((__m256d)x, rounding_mode<way>()); }
+#else
+template <Rounding way, class V>
+HACL_INLINE V whole(V x) {
+  for (std::size_t i = 0; i < sizeof x / sizeof x[0]; ++i) {
+    if constexpr (way == kDown) x[i] = std::floor(x[i]);
+    else if constexpr (way == kUp) x[i] = std::ceil(x[i]);
+    else if constexpr (way == kToZero) x[i] = std::trunc(x[i]);
+    else x[i] = std::nearbyint(x[i]);
   }
   return x;
 }

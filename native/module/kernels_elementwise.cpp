@@ -8,9 +8,13 @@ namespace {
 constexpr const char* kFloats = "float16, bfloat16, float32, float64, one for all arrays of a call";
 constexpr const char* kBroadcasts = "a shape that broadcasts to the output's";
 
-constexpr const char* kBinaryNames[] = {"add", "subtract", "multiply", "divide", "maximum", "minimum"};
+constexpr const char* kBinaryNames[] = {"add", "subtract", "multiply", "divide", "maximum", "minimum", "divide_no_nan", "xdivy", "floor_divide",
+                                        "multiply_no_nan"};
 constexpr const char* kCompareNames[] = {"equal", "not_equal", "less", "less_equal", "greater", "greater_equal"};
-constexpr const char* kUnaryNames[] = {"absolute", "negative", "relu", "sqrt", "reciprocal", "square", "exp", "adds", "muls"};
+constexpr const char* kUnaryNames[] = {"absolute", "negative", "relu", "sqrt", "reciprocal", "square", "exp", "adds", "muls",
+                                       "floor", "ceil", "trunc", "rint", "rsqrt"};
+constexpr const char* kThird[] = {"x1", "x2", "x3"};
+constexpr const char* kFusedNames[] = {"add_product", "add_quotient", "interpolate"};
 
 // The input covers the output element by element, or is one element for all of them.
 bool covers(const View& x, const View& out) { return x.dense && same_shape(x, out); }
@@ -113,6 +117,56 @@ PyObject* with_value(PyObject*, PyObject* const* args, Py_ssize_t n) {
   return unary_call(op, args[0], args[2], value);
 }
 
+bool run_fused(FusedLoop loop, const char* name, const View* v, double value) {
+  const View& out = v[3];
+  bool steps[3];
+  bool plain = out.dense;
+  for (int k = 0; k < 3; ++k) {
+    steps[k] = covers(v[k], out);
+    plain = plain && (steps[k] || repeats(v[k], out));
+    const Operand pair[] = {operand(v[k]), operand(out)};
+    if (!plain && !Nest().set(pair, 2)) return refuse_shape(v[k], {name, kThird[k]}, kBroadcasts);
+  }
+  const Unlocked unlocked(out.count);
+  if (plain) {
+    auto body = [&](std::int64_t begin, std::int64_t end) {
+      const char* at[3];
+      for (int k = 0; k < 3; ++k) at[k] = v[k].data + (steps[k] ? begin * v[k].size : 0);
+      loop(at[0], steps[0], at[1], steps[1], at[2], steps[2], out.data + begin * out.size, static_cast<std::size_t>(end - begin), value);
+    };
+    split_units(out.count, 1, body);
+    return true;
+  }
+  const Operand operands[] = {operand(v[0]), operand(v[1]), operand(v[2]), operand(out)};
+  Nest nest;
+  nest.set(operands, 4);
+  run(nest, true, [&](char* const* data, const bool* step, std::int64_t n) {
+    loop(data[0], step[0], data[1], step[1], data[2], step[2], data[3], static_cast<std::size_t>(n), value);
+  });
+  return true;
+}
+
+// (x1, x2, x3, value, out)
+template <int op>
+PyObject* fused(PyObject*, PyObject* const* args, Py_ssize_t n) {
+  constexpr const char* name = kFusedNames[op];
+  if (!expect_arguments(name, n, 5, 5)) return nullptr;
+  const double value = PyFloat_AsDouble(args[3]);
+  if (value == -1.0 && PyErr_Occurred()) return nullptr;
+  View v[4];
+  Owned held[3];
+  if (!view_output(args[4], {name, "out"}, &v[3])) return nullptr;
+  if (v[3].kind >= kFloatKinds && !refuse_dtype(v[3], {name, "out"}, kFloats)) return nullptr;
+  for (int k = 0; k < 3; ++k) {
+    if (!view(args[k], {name, kThird[k]}, &v[k])) return nullptr;
+    if (v[k].kind != v[3].kind && !refuse_dtype(v[k], {name, kThird[k]}, "the dtype of out")) return nullptr;
+    if (!separate(&v[k], v[3], {name, kThird[k]}, &held[k])) return nullptr;
+  }
+  if (v[3].count == 0) Py_RETURN_NONE;
+  if (!run_fused(table().fused[op][v[3].kind], name, v, value)) return nullptr;
+  Py_RETURN_NONE;
+}
+
 int size_index(int size) { return size == 1 ? 0 : size == 2 ? 1 : size == 4 ? 2 : size == 8 ? 3 : size == 16 ? 4 : -1; }
 
 bool same_dtype(const View& a, const View& b) {
@@ -166,6 +220,11 @@ PyMethodDef elementwise_methods[] = {
     method("greater_equal", compare<kGreaterEqual>, kSee), method("absolute", unary<kAbsolute>, kSee),
     method("negative", unary<kNegative>, kSee), method("relu", unary<kRelu>, kSee), method("sqrt", unary<kSqrt>, kSee),
     method("reciprocal", unary<kReciprocal>, kSee), method("square", unary<kSquare>, kSee), method("exp", unary<kExp>, kSee),
+    method("floor", unary<kFloor>, kSee), method("ceil", unary<kCeil>, kSee), method("trunc", unary<kTrunc>, kSee),
+    method("rint", unary<kRint>, kSee), method("rsqrt", unary<kRsqrt>, kSee),
+    method("divide_no_nan", binary<kDivideNoNan>, kSee), method("xdivy", binary<kXdivy>, kSee),
+    method("floor_divide", binary<kFloorDivide>, kSee), method("multiply_no_nan", binary<kMultiplyNoNan>, kSee), method("add_product", fused<kAddProduct>, kSee),
+    method("add_quotient", fused<kAddQuotient>, kSee), method("interpolate", fused<kInterpolate>, kSee),
     method("adds", with_value<kAdds>, kSee), method("muls", with_value<kMuls>, kSee),
     method("select", select, "x1 where condition, else x2, into out."), {nullptr, nullptr, 0, nullptr}};
 

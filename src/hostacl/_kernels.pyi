@@ -58,6 +58,28 @@ def maximum(x1: _Array, x2: _Array, out: _Array, /) -> None:
 def minimum(x1: _Array, x2: _Array, out: _Array, /) -> None:
     """The smaller element; NaN when either is NaN, as np.minimum."""
 
+def divide_no_nan(x1: _Array, x2: _Array, out: _Array, /) -> None:
+    """x1 / x2, and 0 where x2 is 0."""
+
+def xdivy(x1: _Array, x2: _Array, out: _Array, /) -> None:
+    """x1 / x2, and 0 where x1 is 0."""
+
+def multiply_no_nan(x1: _Array, x2: _Array, out: _Array, /) -> None:
+    """x1 * x2, and 0 where x2 is 0."""
+
+def floor_divide(x1: _Array, x2: _Array, out: _Array, /) -> None:
+    """The largest integer not above x1 / x2, which is rounded first."""
+
+# Three tensors and a number, floats: (x1, x2, x3, value, out).
+def add_product(x1: _Array, x2: _Array, x3: _Array, value: float, out: _Array, /) -> None:
+    """x1 + value * x2 * x3, from left to right."""
+
+def add_quotient(x1: _Array, x2: _Array, x3: _Array, value: float, out: _Array, /) -> None:
+    """x1 + value * x2 / x3, from left to right."""
+
+def interpolate(x1: _Array, x2: _Array, x3: _Array, value: float, out: _Array, /) -> None:
+    """x1 + x3 * (x2 - x1); value does not count."""
+
 # Comparisons: (x1, x2, out), floats to bool.
 def equal(x1: _Array, x2: _Array, out: _Bool, /) -> None: ...
 def not_equal(x1: _Array, x2: _Array, out: _Bool, /) -> None: ...
@@ -75,6 +97,15 @@ def relu(x: _Array, out: _Array, /) -> None:
 def sqrt(x: _Array, out: _Array, /) -> None: ...
 def reciprocal(x: _Array, out: _Array, /) -> None: ...
 def square(x: _Array, out: _Array, /) -> None: ...
+def floor(x: _Array, out: _Array, /) -> None: ...
+def ceil(x: _Array, out: _Array, /) -> None: ...
+def trunc(x: _Array, out: _Array, /) -> None: ...
+def rint(x: _Array, out: _Array, /) -> None:
+    """To the nearest integer, halves to even."""
+
+def rsqrt(x: _Array, out: _Array, /) -> None:
+    """1 / sqrt(x), each rounded."""
+
 def exp(x: _Array, out: _Array, /) -> None:
     """e to the x within 1 ulp of float32 (before the one rounding of half types); not for float64."""
 

@@ -18,7 +18,19 @@ BINARY = ["add", "subtract", "multiply", "divide", "maximum", "minimum"]
 COMPARE = ["equal", "not_equal", "less", "less_equal", "greater", "greater_equal"]
 UNARY: dict[str, Callable[[Array], Array]] = {
     "absolute": np.abs, "negative": np.negative, "relu": lambda x: np.maximum(x, 0), "sqrt": np.sqrt,
-    "reciprocal": lambda x: 1 / x, "square": np.square,
+    "reciprocal": lambda x: 1 / x, "square": np.square, "floor": np.floor, "ceil": np.ceil, "trunc": np.trunc, "rint": np.rint,
+    "rsqrt": lambda x: 1 / np.sqrt(x),
+}
+GUARDED: dict[str, Callable[[Array, Array], Array]] = {
+    "divide_no_nan": lambda a, b: np.where(b == 0, a.dtype.type(0), a / b),
+    "xdivy": lambda a, b: np.where(a == 0, a.dtype.type(0), a / b),
+    "multiply_no_nan": lambda a, b: np.where(b == 0, a.dtype.type(0), a * b),
+    "floor_divide": lambda a, b: np.floor(a / b),
+}
+FUSED: dict[str, Callable[[Array, Array, Array, Any], Array]] = {
+    "add_product": lambda a, b, c, value: a + value * b * c,
+    "add_quotient": lambda a, b, c, value: a + value * b / c,
+    "interpolate": lambda a, b, c, value: a + c * (b - a),
 }
 
 
@@ -53,6 +65,40 @@ def test_binary(name: str, dtype: Any) -> None:
         for x1, x2 in ((a[:1], b), (a, b[:1]), (a[:1], b[:1])):
             getattr(_kernels, name)(x1, x2, out)
             check(out, np.broadcast_to(expect(getattr(np, name), x1, x2, dtype=dtype), out.shape))
+
+
+@pytest.mark.parametrize("dtype", FLOATS, ids=str)
+@pytest.mark.parametrize("name", GUARDED)
+def test_guarded_division(name: str, dtype: Any) -> None:
+    for n in (1, 16, 37, 1003):
+        a, b = samples(dtype, n, 1), samples(dtype, n, 2)
+        out = np.empty_like(a)
+        for x1, x2 in ((a, b), (a[:1], b), (a, b[:1])):
+            getattr(_kernels, name)(x1, x2, out)
+            check(out, np.broadcast_to(expect(GUARDED[name], x1, x2, dtype=dtype), out.shape))
+
+
+@pytest.mark.parametrize("dtype", FLOATS, ids=str)
+@pytest.mark.parametrize("name", FUSED)
+def test_three_tensors_and_a_number(name: str, dtype: Any) -> None:
+    number = wide(np.zeros(1, dtype)).dtype.type(-1.25)
+    for n in (1, 16, 37, 1003):
+        a, b, c = (samples(dtype, n, seed) for seed in (1, 2, 3))
+        out = np.empty_like(a)
+        for x1, x2, x3 in ((a, b, c), (a, b[:1], c), (a[:1], b, c[:1]), (a[:1].reshape(()), b, c)):
+            getattr(_kernels, name)(x1, x2, x3, -1.25, out)
+            want = FUSED[name](*(wide(one) for one in (x1, x2, x3)), number)
+            check(out, np.broadcast_to(np.asarray(want).astype(dtype), out.shape))
+        table = np.empty((n, n), dtype)
+        getattr(_kernels, name)(a[:, None], b, c[:, None], -1.25, table)
+        check(table, FUSED[name](wide(a[:, None]), wide(b), wide(c[:, None]), number).astype(dtype))
+        want = FUSED[name](wide(a), wide(b), wide(c), number).astype(dtype)
+        getattr(_kernels, name)(a, b, c, -1.25, a)
+        check(a, want)
+    with pytest.raises(ValueError, match=rf"{name}\(\): x3 .*broadcasts"):
+        getattr(_kernels, name)(b, b, c[:5], 1.0, out)
+    with pytest.raises(TypeError, match=rf"{name}\(\): x2 has dtype int8; allowed: the dtype of out"):
+        getattr(_kernels, name)(b, b.astype(np.int8), c, 1.0, out)
 
 
 @pytest.mark.parametrize("dtype", FLOATS, ids=str)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hostacl import _kernels
 from hostacl.config import settings
 from hostacl.ops import precision
 from hostacl.ops.call import Call
@@ -47,12 +48,30 @@ def _runner(function: Callable[..., Any], codes: list[int], saturate: bool) -> C
             compute(inputs, out)
             return
         flat = [_apart(array, out).reshape(-1) for array in inputs]
+        load = [_block_loader(array, code) for array, code in zip(flat, codes, strict=False)]
         target = out.reshape(-1)
         for start in range(0, out.size, BLOCK):
-            part = slice(start, start + BLOCK)
-            compute([array if array.size == 1 else array[part] for array in flat], target[part])
+            part = target[start : start + BLOCK]
+            precision.store(np.asarray(function(*(one(start) for one in load))), part, codes[-1], saturate)
 
     return run
+
+
+def _block_loader(array: Array, code: int) -> Callable[[int], Array]:
+    """What gives the block of an input that begins at a place, halves widened into one and the same memory."""
+    if array.size == 1:
+        wide = precision.widen(array, code)
+        return lambda start: wide
+    if code not in dtypes.HALVES:
+        return lambda start: array[start : start + BLOCK]
+    room = np.empty(BLOCK, np.float32)
+
+    def load(start: int) -> Array:
+        part = array[start : start + BLOCK]
+        _kernels.convert(part, room[: part.size])
+        return room[: part.size]
+
+    return load
 
 
 def _apart(array: Array, out: Array) -> Array:

@@ -34,6 +34,7 @@ EXACT: dict[Any, Any] = {
     np.greater: _kernels.greater, np.greater_equal: _kernels.greater_equal,
     np.absolute: _kernels.absolute, np.negative: _kernels.negative, np.sqrt: _kernels.sqrt, np.square: _kernels.square,
     np.reciprocal: _kernels.reciprocal,
+    np.floor: _kernels.floor, np.ceil: _kernels.ceil, np.trunc: _kernels.trunc, np.rint: _kernels.rint,
 }  # fmt: skip
 """NumPy functions with the native loop that gives the same bits."""
 
@@ -83,6 +84,16 @@ def with_attributes(call: Call) -> Elementwise | None:
     (_, *fixed) = call.operator.parameters
     values = {name: call.attrs.get(source) for name, source in fixed}
     return direct_unary(call, partial(call.operator.kernel, **values))
+
+
+def floats_by(fast: np.ufunc) -> Callable[[Call], Elementwise | None]:
+    """The ``direct`` of a function of one tensor that is this ufunc for floats."""
+
+    def direct(call: Call) -> Elementwise | None:
+        is_float = call.dtype(next(iter(call.inputs))) in dtypes.FLOATS
+        return direct_unary(call, fast) if is_float else with_attributes(call)
+
+    return direct
 
 
 def in_blocks(function: Elementwise) -> Elementwise:

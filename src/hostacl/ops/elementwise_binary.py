@@ -14,7 +14,7 @@ from hostacl.config import settings
 from hostacl.ops import dims
 from hostacl.ops.blocks import in_blocks
 from hostacl.ops.call import Call
-from hostacl.ops.declare import binary, with_attributes
+from hostacl.ops.declare import binary, codes, direct_binary, with_attributes
 from hostacl.ops.dims import Shape
 from hostacl.ops.elementwise import truncated_divide
 from hostacl.ops.registry import kernel
@@ -22,6 +22,21 @@ from hostacl.ops.shapes import broadcast, broadcast_inputs, equal_dims, same_as
 from hostacl.tensors import dtypes
 
 Array = NDArray[Any]
+
+
+def native_or_blocks(loop: Callable[..., None]) -> Callable[[Call], Any]:
+    """The ``direct`` of an element-wise kernel: the native loop for floats of one type, else the kernel block by block."""
+
+    def direct(call: Call) -> Any:
+        return loop if all_floats(call) else in_blocks(call)
+
+    return direct
+
+
+def all_floats(call: Call) -> bool:
+    """Whether all tensors are of one float type, which nothing saturates."""
+    kinds = set(codes(call))
+    return len(kinds) == 1 and kinds <= dtypes.FLOATS and not settings().saturate
 
 
 def native_number(loop: Callable[..., None]) -> Callable[[Call], Any]:
@@ -48,7 +63,15 @@ def adds(x: Array, value: float) -> Array:
     return x.astype(np.float64) + value if x.dtype.kind in "iu" else x + x.dtype.type(value)
 
 
-@kernel("Axpy", shape=broadcast("x1", "x2"), direct=in_blocks)
+def direct_axpy(call: Call) -> Any:
+    """The native loop with a number from an attribute."""
+    if not all_floats(call):
+        return in_blocks(call)
+    alpha, one = call.attr("alpha"), np.ones((), dtypes.numpy_dtype(call.dtype("x1")))
+    return lambda x1, x2, y: _kernels.add_product(x1, x2, one, alpha, y)
+
+
+@kernel("Axpy", shape=broadcast("x1", "x2"), direct=direct_axpy)
 def axpy(x1: Array, x2: Array, alpha: float) -> Array:
     """x1 + alpha·x2. Integers are computed with in float64 and cut off toward zero."""
     wide = x1.astype(np.float64) if x1.dtype.kind in "iu" else x1
@@ -76,7 +99,14 @@ def one_element(call: Call, name: str) -> None:
         raise call.refuse("HA504", f"{name} = {dims.text(shape)}; allowed: one element.")
 
 
-@kernel("AxpyV2", shape=with_scalars("alpha")("x1", "x2"), direct=in_blocks)
+def direct_axpy_v2(call: Call) -> Any:
+    """The native loop with a number from a tensor."""
+    if not all_floats(call):
+        return in_blocks(call)
+    return lambda x1, x2, alpha, y: _kernels.add_product(x1, x2, alpha.reshape(()), 1.0, y)
+
+
+@kernel("AxpyV2", shape=with_scalars("alpha")("x1", "x2"), direct=direct_axpy_v2)
 def axpy_v2(x1: Array, x2: Array, alpha: Array) -> Array:
     """x1 + alpha·x2, where alpha has one element. Integers wrap."""
     return x1 + alpha.reshape(()) * x2
@@ -138,7 +168,25 @@ def div_no_nan(x1: Array, x2: Array) -> Array:
 
 def xlogy(x1: Array, x2: Array) -> Array:
     """x1·log(x2), and 0 where x1 is 0, whatever x2 is."""
-    return np.where(x1 == 0, x1.dtype.type(0), x1 * np.log(x2))
+    log = np.asarray(np.log(x2))
+    if x1.dtype.kind == "c":
+        return np.where(x1 == 0, x1.dtype.type(0), x1 * log)
+    product = np.empty(np.broadcast_shapes(x1.shape, x2.shape), x1.dtype)
+    _kernels.multiply_no_nan(log, x1, product)
+    return product
+
+
+def direct_xlogy(call: Call) -> Any:
+    """Wide floats in two passes over the output, the rest block by block."""
+    if not all_floats(call) or call.dtype("x1") in dtypes.HALVES or call.shape("x1") != call.shape("x2"):
+        return in_blocks(call)
+
+    def run(x1: Array, x2: Array, y: Array) -> None:
+        factor = x1.copy() if np.may_share_memory(x1, y) else x1
+        np.log(x2, out=y)
+        _kernels.multiply_no_nan(y, factor, y)
+
+    return run
 
 
 def xdivy(x1: Array, x2: Array) -> Array:
@@ -146,13 +194,14 @@ def xdivy(x1: Array, x2: Array) -> Array:
     return np.where(x1 == 0, x1.dtype.type(0), np.true_divide(x1, x2))
 
 
-binary("FloorDiv", floor_div, direct=in_blocks)
+binary("FloorDiv", floor_div, direct=native_or_blocks(_kernels.floor_divide))
 binary("FloorMod", floor_mod, direct=in_blocks)
 binary("Mod", mod, direct=in_blocks)
-binary("DivNoNan", div_no_nan, direct=in_blocks)
-binary("Xlogy", xlogy, direct=in_blocks)
-binary("Xdivy", xdivy, direct=in_blocks)
-binary("Atan2", np.arctan2, "The angle of the point (x2, x1), from -π to π; signed zeros count.", direct=in_blocks)
+binary("DivNoNan", div_no_nan, direct=native_or_blocks(_kernels.divide_no_nan))
+binary("Xlogy", xlogy, direct=direct_xlogy)
+binary("Xdivy", xdivy, direct=native_or_blocks(_kernels.xdivy))
+binary("Atan2", np.arctan2, "The angle of the point (x2, x1), from -π to π; signed zeros count.",
+       direct=lambda call: direct_binary(call, np.arctan2) or in_blocks(call))  # fmt: skip
 
 
 def onto(name: str, *others: str) -> Callable[[Call], Shape]:
@@ -181,19 +230,37 @@ def add_mat_mat_elements(c: Array, a: Array, b: Array, beta: Array, alpha: Array
     return beta.reshape(()) * c + alpha.reshape(()) * a * b
 
 
-@kernel("Lerp", shape=broadcast("start", "end", "weight"), direct=in_blocks)
+def direct_lerp(call: Call) -> Any:
+    """The native loop of floats."""
+    if not all_floats(call):
+        return in_blocks(call)
+    return lambda start, end, weight, y: _kernels.interpolate(start, end, weight, 0.0, y)
+
+
+@kernel("Lerp", shape=broadcast("start", "end", "weight"), direct=direct_lerp)
 def lerp(start: Array, end: Array, weight: Array) -> Array:
     """start + weight·(end - start)."""
     return start + weight * (end - start)
 
 
-@kernel("Addcmul", shape=with_scalars("value")("input_data", "x1", "x2"), direct=in_blocks)
+def native_three(loop: Callable[..., None]) -> Callable[[Call], Any]:
+    """The ``direct`` of an element-wise kernel of three tensors and a number: the native loop of floats."""
+
+    def direct(call: Call) -> Any:
+        if not all_floats(call):
+            return in_blocks(call)
+        return lambda data, x1, x2, value, y: loop(data, x1, x2, float(value.reshape(-1)[0]), y)
+
+    return direct
+
+
+@kernel("Addcmul", shape=with_scalars("value")("input_data", "x1", "x2"), direct=native_three(_kernels.add_product))
 def addcmul(input_data: Array, x1: Array, x2: Array, value: Array) -> Array:
     """input_data + value·x1·x2, where value has one element. Integers wrap."""
     return input_data + value.reshape(()) * x1 * x2
 
 
-@kernel("Addcdiv", shape=with_scalars("value")("input_data", "x1", "x2"), direct=in_blocks)
+@kernel("Addcdiv", shape=with_scalars("value")("input_data", "x1", "x2"), direct=native_three(_kernels.add_quotient))
 def addcdiv(input_data: Array, x1: Array, x2: Array, value: Array) -> Array:
     """input_data + value·x1/x2, where value has one element. Integers: the quotient is cut off toward zero, x/0 is 0."""
     scaled = value.reshape(()) * x1

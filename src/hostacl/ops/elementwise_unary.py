@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hostacl import _kernels
 from hostacl.ops import special
 from hostacl.ops.call import Call
-from hostacl.ops.declare import unary, with_attributes
+from hostacl.ops.declare import direct_unary, floats_by, unary, with_attributes
 from hostacl.ops.registry import kernel
 from hostacl.ops.shapes import broadcast, same_as
 from hostacl.tensors import dtypes
@@ -73,8 +74,8 @@ def expm1(x: Array) -> Array:
     return result
 
 
-unary("Log1p", log1p)
-unary("Expm1", expm1)
+unary("Log1p", log1p, direct=floats_by(np.log1p))
+unary("Expm1", expm1, direct=floats_by(np.expm1))
 
 
 def sign(x: Array) -> Array:
@@ -102,10 +103,15 @@ def rsqrt(x: Array) -> Array:
     return 1 / np.sqrt(x)
 
 
-unary("Sign", sign)
-unary("Reciprocal", reciprocal)
-unary("Trunc", trunc)
-unary("Rsqrt", rsqrt)
+def direct_rsqrt(call: Call) -> Any:
+    """The native loop of floats, but for float64 and halves NumPy's way, which rounds them once."""
+    return _kernels.rsqrt if call.dtype("x") == dtypes.FLOAT else direct_unary(call, rsqrt)
+
+
+unary("Sign", sign, direct=floats_by(np.sign))
+unary("Reciprocal", reciprocal, direct=floats_by(np.reciprocal))
+unary("Trunc", trunc, direct=floats_by(np.trunc))
+unary("Rsqrt", rsqrt, direct=direct_rsqrt)
 
 
 def own_dtype(call: Call) -> int:
@@ -114,7 +120,7 @@ def own_dtype(call: Call) -> int:
 
 
 LEFT_OUT = (dtypes.DOUBLE, dtypes.INT64, dtypes.COMPLEX64, dtypes.COMPLEX128)
-unary("Inv", reciprocal, dtypes={"y": LEFT_OUT}, dtype={"y": own_dtype})
+unary("Inv", reciprocal, dtypes={"y": LEFT_OUT}, dtype={"y": own_dtype}, direct=floats_by(np.reciprocal))
 
 
 @kernel("Power", shape=same_as("x"), direct=with_attributes)
@@ -144,7 +150,12 @@ def round_floats(x: Array, decimals: int) -> Array:
     return np.where(np.isfinite(scaled), np.rint(scaled) / unit, x)
 
 
-@kernel("Round", shape=same_as("x"), attrs={"decimals": 0}, direct=with_attributes)
+def direct_round(call: Call) -> Any:
+    """NumPy's or the native loop for floats rounded to integers."""
+    return (with_attributes if call.attr("decimals") else floats_by(np.rint))(call)
+
+
+@kernel("Round", shape=same_as("x"), attrs={"decimals": 0}, direct=direct_round)
 def round_(x: Array, decimals: int | None) -> Array:
     """x rounded to ``decimals`` places (0: to an integer; below 0: to tens …), halves to even; complex x in both parts."""
     places = int(decimals or 0)
