@@ -155,6 +155,36 @@ def test_control_c_ends_a_wait_and_the_machine_goes_on(wait: str) -> None:
     assert child.returncode == 0
 
 
+QUEUE = """
+import sys, threading, _thread
+import numpy as np
+import acl
+from tests.calls import compile_op, device, execute
+acl.init(); acl.rt.set_device(0)
+x, y = device(np.zeros((1000, 1000), np.float32)), device(np.zeros((1000, 1000), np.float32))
+counts = device(np.ones(4, np.float32))
+found = device(np.zeros((4, 1), np.int64))
+last = device(np.zeros(4, np.float32))
+compile_op("Exp", [x], [y]); compile_op("NonZero", [counts], [found]); compile_op("Exp", [counts], [last])
+for _ in range(3000):
+    execute("Exp", [x], [y])
+execute("Exp", [counts], [last])
+threading.Timer(0.3, _thread.interrupt_main).start()
+try:
+    {wait}
+    print("not interrupted")
+except KeyboardInterrupt:
+    print("interrupted", last.read()[0], acl.rt.synchronize_device(), last.read()[0] > 2)
+print(acl.rt.reset_device(0), acl.finalize())
+"""
+
+
+@pytest.mark.parametrize("wait", ["acl.rt.synchronize_device()", "execute('NonZero', [counts], [found])"])
+def test_control_c_ends_a_wait_that_runs_the_queue_itself(wait: str) -> None:
+    done = run_python(QUEUE.format(wait=wait), HOSTACL_SCHEDULER="deferred", PYTHONPATH=os.pathsep.join(sys.path))
+    assert done.stdout.split("\n")[:2] == ["interrupted 0.0 0 True", "0 0"], done.stdout + done.stderr
+
+
 def test_control_c_in_a_loop_of_waits() -> None:
     code = """
 import acl, _thread, threading

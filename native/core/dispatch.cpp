@@ -72,7 +72,8 @@ void write_back(const Request& request) {
 // Runs in place of its caller, which waits: leaves its answer there before it goes.
 class SynchronousTask : public OperatorTask {
   public:
-    SynchronousTask(std::unique_ptr<Request> request, Request* answer) : OperatorTask(std::move(request)), answer_(answer) {}
+    SynchronousTask(std::unique_ptr<Request> request, std::shared_ptr<Request> answer)
+        : OperatorTask(std::move(request)), answer_(std::move(answer)) {}
     Failure run() override {
         Failure failure = OperatorTask::run();
         answer_->true_shapes = request().true_shapes;
@@ -81,15 +82,15 @@ class SynchronousTask : public OperatorTask {
     }
 
   private:
-    Request* answer_;
+    std::shared_ptr<Request> answer_; // of both: the task may outlive a wait that was interrupted
 };
 
 Code run_synchronously(const StreamPtr& stream, Request&& request) {
-    Request answer;
-    Failure failure = submit_and_run(stream, std::make_unique<SynchronousTask>(detach(std::move(request)), &answer));
+    auto answer = std::make_shared<Request>();
+    Failure failure = submit_and_run(stream, std::make_unique<SynchronousTask>(detach(std::move(request)), answer));
     if (failure.code) return fail_verbatim(failure.code, failure.text);
     Lock lock = lock_machine();
-    write_back(answer);
+    write_back(*answer);
     return 0;
 }
 

@@ -150,6 +150,17 @@ bool wait_once(Lock& lock, bool for_ever, Clock::time_point end, bool let_python
     return go_on;
 }
 
+// Whether a wait goes on between two tasks that it runs itself: asked each kInterruptStep, a queue may take minutes.
+bool go_on_running(Lock& lock, Clock::time_point* asked) {
+    auto interrupted = hooks().interrupted;
+    if (!interrupted || Clock::now() - *asked < kInterruptStep) return true;
+    lock.unlock();
+    bool go_on = !interrupted();
+    lock.lock();
+    *asked = Clock::now();
+    return go_on;
+}
+
 Failure stopped_failure(const Stream& stream) {
     ContextPtr context = stream.context.lock();
     if (stream.dead || !context || !context->alive)
@@ -161,11 +172,13 @@ Failure stopped_failure(const Stream& stream) {
 
 Waited run_until(Lock& lock, const Wait& wait) {
     bool for_ever = wait.timeout_ms < 0;
-    Clock::time_point end = Clock::now() + std::chrono::milliseconds(for_ever ? 0 : wait.timeout_ms);
+    Clock::time_point asked = Clock::now();
+    Clock::time_point end = asked + std::chrono::milliseconds(for_ever ? 0 : wait.timeout_ms);
     while (!wait.done()) {
         if (wait.timeout_ms > 0 && Clock::now() >= end) return Waited::Timeout;
         if (StreamPtr stream = pick(wait.target)) {
             run_first(lock, stream);
+            if (!go_on_running(lock, &asked) && !wait.done()) return Waited::Interrupted;
             continue;
         }
         if (!for_ever && Clock::now() >= end) return Waited::Timeout;
