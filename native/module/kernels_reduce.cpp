@@ -40,8 +40,8 @@ bool view_line_results(PyObject* object, Argument argument, const Lines& lines, 
 double combined(int op, double a, double b) {
   if (op == kSum) return a + b;
   if (op == kProduct) return a * b;
-  if (op == kLargest) return (a >= b) | (a != a) ? a : b;
-  return (a <= b) | (a != a) ? a : b;
+  if (op == kLargest) return a >= b || a != a ? a : b;
+  return a <= b || a != a ? a : b;
 }
 
 // A line's elements one after the other, as doubles.
@@ -225,6 +225,26 @@ void scan_tiles(ScanColumns loop, const View& x, const View& out, const Lines& l
   split_units(lines.outer * tiles, lines.length * (lines.inner < kTile ? lines.inner : kTile), body);
 }
 
+// Short rows of halves, as float32 many at a time.
+void scan_short_rows(ScanRow loop, const View& x, const View& out, const Lines& lines, bool exclusive, bool reverse) {
+  const ConvertLoop widen = table().convert[x.kind][kFloat], narrow = table().convert[kFloat][x.kind];
+  const std::int64_t step = kWide / lines.length;
+  auto body = [&](std::int64_t begin, std::int64_t end) {
+    float wide[kWide];
+    for (std::int64_t start = begin; start < end; start += step) {
+      const std::int64_t n = end - start < step ? end - start : step, at = start * lines.length * x.size;
+      const std::size_t elements = static_cast<std::size_t>(n * lines.length);
+      widen(x.data + at, wide, elements, false);
+      for (std::int64_t r = 0; r < n; ++r) {
+        float* row = wide + r * lines.length;
+        loop(row, row, static_cast<std::size_t>(lines.length), reverse, exclusive);
+      }
+      narrow(wide, out.data + at, elements, false);
+    }
+  };
+  split_units(lines.outer, lines.length, body);
+}
+
 void scan_rows(ScanRow loop, const View& x, const View& out, const Lines& lines, bool exclusive, bool reverse) {
   auto body = [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t r = begin; r < end; ++r) {
@@ -249,7 +269,10 @@ PyObject* scan(PyObject*, PyObject* const* args, Py_ssize_t n) {
   if (exclusive < 0 || reverse < 0 || !separate(&x, out, {name, "x"}, &apart)) return nullptr;
   if (x.count == 0) Py_RETURN_NONE;
   const Unlocked unlocked(x.count);
-  if (lines.inner == 1) scan_rows(table().scan_row[op][x.kind], x, out, lines, exclusive != 0, reverse != 0);
+  const bool half = x.kind == kHalf || x.kind == kBfloat16;
+  if (lines.inner == 1 && half && lines.length < kShort) {
+    scan_short_rows(table().scan_row[op][kFloat], x, out, lines, exclusive != 0, reverse != 0);
+  } else if (lines.inner == 1) scan_rows(table().scan_row[op][x.kind], x, out, lines, exclusive != 0, reverse != 0);
   else scan_tiles(table().scan_columns[op][x.kind], x, out, lines, exclusive != 0, reverse != 0);
   Py_RETURN_NONE;
 }

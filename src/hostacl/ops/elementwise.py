@@ -69,7 +69,12 @@ def quotient_dtype(call: Call) -> int:
     return dtypes.FLOAT if call.dtype("x1") == dtypes.BOOL else call.dtype("x1")
 
 
-binary("Div", division(floor_divide), "x1 / x2; integers are rounded down, x / 0 is 0.", direct=direct_division)
+def direct_floor_division(call: Call) -> Any:
+    """NumPy's own division where both inputs are floats, or integers of one type."""
+    return direct_binary(call, np.floor_divide) if call.dtype("x1") in dtypes.INTEGERS else direct_division(call)
+
+
+binary("Div", division(floor_divide), "x1 / x2; integers are rounded down, x / 0 is 0.", direct=direct_floor_division)
 binary(
     "RealDiv",
     division(truncated_divide),

@@ -147,16 +147,44 @@ def floor_div(x1: Array, x2: Array) -> Array:
     return np.floor(np.true_divide(x1, x2))
 
 
+def whole_by_zero(rest: Array, x1: Array, x2: Array) -> Array:
+    """What is left of a division; integers divided by 0 are left whole."""
+    return np.where(x2 == 0, x1, rest) if x1.dtype.kind in "iu" and not x2.all() else rest
+
+
+def direct_remainder(function: np.ufunc) -> Callable[[Call], Any]:
+    """The ``direct`` of a remainder: integers straight into the output where nothing is divided by 0, the rest in blocks."""
+
+    def direct(call: Call) -> Any:
+        if not set(codes(call)) <= dtypes.INTEGERS & dtypes.PLAIN or len(set(codes(call))) > 1:
+            return in_blocks(call)
+
+        def run(x1: Array, x2: Array, y: Array) -> None:
+            if x2.all():
+                function(x1, x2, out=y)
+            else:
+                np.copyto(y, whole_by_zero(function(x1, x2), x1, x2))
+
+        return run
+
+    return direct
+
+
+def direct_floor(call: Call) -> Any:
+    """The native loop of floats, NumPy's of integers."""
+    if call.dtype("x1") in dtypes.INTEGERS:
+        return direct_binary(call, np.floor_divide)
+    return native_or_blocks(_kernels.floor_divide)(call)
+
+
 def floor_mod(x1: Array, x2: Array) -> Array:
     """What is left of x1/x2 rounded down, with the sign of x2. Integers: x mod 0 is x; floats: NaN."""
-    rest = np.mod(x1, x2)
-    return np.where(x2 == 0, x1, rest) if x1.dtype.kind in "iu" else rest
+    return whole_by_zero(np.mod(x1, x2), x1, x2)
 
 
 def mod(x1: Array, x2: Array) -> Array:
     """What is left of x1/x2 cut off, with the sign of x1. Integers: x mod 0 is x; floats: NaN."""
-    rest = np.fmod(x1, x2)
-    return np.where(x2 == 0, x1, rest) if x1.dtype.kind in "iu" else rest
+    return whole_by_zero(np.fmod(x1, x2), x1, x2)
 
 
 def div_no_nan(x1: Array, x2: Array) -> Array:
@@ -194,9 +222,9 @@ def xdivy(x1: Array, x2: Array) -> Array:
     return np.where(x1 == 0, x1.dtype.type(0), np.true_divide(x1, x2))
 
 
-binary("FloorDiv", floor_div, direct=native_or_blocks(_kernels.floor_divide))
-binary("FloorMod", floor_mod, direct=in_blocks)
-binary("Mod", mod, direct=in_blocks)
+binary("FloorDiv", floor_div, direct=direct_floor)
+binary("FloorMod", floor_mod, direct=direct_remainder(np.mod))
+binary("Mod", mod, direct=direct_remainder(np.fmod))
 binary("DivNoNan", div_no_nan, direct=native_or_blocks(_kernels.divide_no_nan))
 binary("Xlogy", xlogy, direct=direct_xlogy)
 binary("Xdivy", xdivy, direct=native_or_blocks(_kernels.xdivy))
