@@ -16,6 +16,7 @@ TOOLKIT = str(Path(hostacl.__file__).parent / "toolkit" / "lib64")
 SAID = (  # all that torch-npu writes to stderr when nothing is wrong
     r"\[W\d{4} .* NPUCachingAllocator\.cpp:\d+\] Warning: .* require processing for 32 padding size, .*",
     r"\[W\d{4} .* AmpForeachNonFiniteCheckAndUnscaleKernelNpu\.cpp:\d+\] Warning: Non finite check and unscale .*",
+    r"\[W\d{4} .* TensorFactories\.cpp:\d+\] Warning: Cannot create tensor with internal format .*",
     r"\[W\d{4} .* ToKernelNpu\.cpp:\d+\] Warning: Device do not support double dtype now, .*",
 )
 

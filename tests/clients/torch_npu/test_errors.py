@@ -21,8 +21,7 @@ except RuntimeError as error:
 """
 
 
-@pytest.mark.parametrize("queue", ["0", "1", "2"])
-@pytest.mark.parametrize("blocking", ["0", "1"])
+@pytest.mark.parametrize(("queue", "blocking"), [("0", "0"), ("1", "0"), ("2", "0"), ("1", "1")])
 def test_what_is_refused_when_it_is_submitted(queue: str, blocking: str) -> None:
     done = run(SUBMIT, TASK_QUEUE_ENABLE=queue, ASCEND_LAUNCH_BLOCKING=blocking)
     assert done.stdout == "told\n", done.stderr
