@@ -88,6 +88,7 @@ extern PyMethodDef elementwise_methods[];
 extern PyMethodDef convert_methods[];
 extern PyMethodDef row_methods[];
 extern PyMethodDef reduce_methods[];
+extern PyMethodDef scatter_methods[];
 extern PyMethodDef copy_methods[];
 
 // A METH_FASTCALL function in a method table.

@@ -170,6 +170,23 @@ def running_sum(x: _Array, out: _Array, exclusive: bool, reverse: bool, /) -> No
 def running_product(x: _Array, out: _Array, exclusive: bool, reverse: bool, /) -> None:
     """Running products along the middle axis: of halves in float32, else in float64; out has x's shape and dtype and may be x."""
 
+# Scatters: target (rows x width, contiguous) is changed in place by updates (a row for each number in rows, int64, all of them
+# in range or ValueError), one after the other. float32, float64 and integers, which wrap.
+def scatter_add(target: _Array, rows: NDArray[np.int64], updates: _Array, /) -> None: ...
+def scatter_subtract(target: _Array, rows: NDArray[np.int64], updates: _Array, /) -> None: ...
+def scatter_multiply(target: _Array, rows: NDArray[np.int64], updates: _Array, /) -> None: ...
+def scatter_max(target: _Array, rows: NDArray[np.int64], updates: _Array, /) -> None:
+    """The larger, NaN when one is."""
+
+def scatter_min(target: _Array, rows: NDArray[np.int64], updates: _Array, /) -> None:
+    """The smaller, NaN when one is."""
+
+def scatter_assign(target: _Array, rows: NDArray[np.int64], updates: _Array, /) -> None:
+    """The updates' bytes, of any dtype; of several for one row the last wins."""
+
+def largest_count(rows: NDArray[np.int64], count: int, /) -> int:
+    """How often the most frequent of the numbers, which are below count, comes; 255 for more."""
+
 # Layouts.
 def copy(x: _Array, out: _Array, perm: Sequence[int] | None = None, /) -> None:
     """out[...] = x.transpose(perm), blocked for the cache; elements of 1, 2, 4, 8 or 16 bytes, out of the permuted shape.

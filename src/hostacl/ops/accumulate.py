@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hostacl import _kernels
+
 Array = NDArray[Any]
 Combine = Callable[[Array, Array, Array], Array]
 """(target of rows x width, row of each update, updates) gives the new target, the given one untouched."""
@@ -42,26 +44,44 @@ def apply(ufunc: np.ufunc) -> Combine:
     return combine
 
 
+def by_loop(loop: Callable[..., None], ufunc: np.ufunc) -> Combine:
+    """The same by the native loop where it knows the type."""
+    one_by_one = apply(ufunc)
+
+    def combine(target: Array, rows: Array, updates: Array) -> Array:
+        if target.dtype.kind not in "iuf" or updates.dtype != target.dtype:
+            return one_by_one(target, rows, updates)
+        result = np.array(target, order="C")
+        loop(result, rows.astype(np.int64, copy=False), updates)
+        return result
+
+    return combine
+
+
+added, subtracted = by_loop(_kernels.scatter_add, np.add), by_loop(_kernels.scatter_subtract, np.subtract)
+multiplied = by_loop(_kernels.scatter_multiply, np.multiply)
+
+
 def add(target: Array, rows: Array, updates: Array) -> Array:
     """Updates added to their rows. Integers wrap, bool is logical or; float32 is added in float64 where many meet in a row."""
     if target.dtype.kind == "b":
         return apply(np.logical_or)(target, rows, updates)
-    if target.dtype == np.float32 and crowded(rows):
+    if target.dtype == np.float32 and crowded(rows, len(target)):
         sums = sums_of(rows, updates, len(target))
         return np.where(sums == 0, target, target + sums)
-    return apply(np.add)(target, rows, updates)
+    return added(target, rows, updates)
 
 
-def crowded(rows: Array) -> bool:
-    """Whether so many updates meet in a row that a float32 sum would lose bits."""
-    return len(rows) > MANY and int(np.bincount(rows).max()) > MANY
+def crowded(rows: Array, count: int) -> bool:
+    """Whether so many updates meet in one of ``count`` rows that a float32 sum would lose bits."""
+    return len(rows) > MANY and _kernels.largest_count(rows.astype(np.int64, copy=False), count) > MANY
 
 
 def sums_of(rows: Array, updates: Array, count: int) -> Array:
     """The sum of the updates of each of ``count`` rows, in float64 where many meet in a row."""
     width = updates.shape[1]
-    if updates.dtype == np.float32 and not crowded(rows):
-        return apply(np.add)(np.zeros((count, width), np.float32), rows, updates)
+    if updates.dtype == np.float32 and not crowded(rows, count):
+        return added(np.zeros((count, width), np.float32), rows, updates)
     sums = np.zeros(count * width)
     for places, values in flat_places(rows, updates):
         if values.size >= sums.size // 4:
@@ -75,7 +95,7 @@ def subtract(target: Array, rows: Array, updates: Array) -> Array:
     """Updates taken away from their rows; integers wrap."""
     if target.dtype == np.float32:
         return add(target, rows, -updates)
-    return apply(np.subtract)(target, rows, updates)
+    return subtracted(target, rows, updates)
 
 
 def multiply(target: Array, rows: Array, updates: Array) -> Array:
@@ -83,28 +103,25 @@ def multiply(target: Array, rows: Array, updates: Array) -> Array:
     if target.dtype.kind == "b":
         return apply(np.logical_and)(target, rows, updates)
     if target.dtype == np.float32:
-        return apply(np.multiply)(target.astype(np.float64), rows, updates.astype(np.float64))
-    return apply(np.multiply)(target, rows, updates)
+        return multiplied(target.astype(np.float64), rows, updates.astype(np.float64))
+    return multiplied(target, rows, updates)
 
 
 def divide(target: Array, rows: Array, updates: Array) -> Array:
     """Rows divided by their updates; integers toward zero, and 0 when divided by 0."""
     if target.dtype.kind == "f":
         return apply(np.divide)(target.astype(np.float64), rows, updates.astype(np.float64))
-    divisors = apply(np.multiply)(np.ones(target.shape), rows, updates.astype(np.float64))
+    divisors = multiplied(np.ones(target.shape), rows, updates.astype(np.float64))
     quotients = np.trunc(target / np.where(divisors == 0, np.inf, divisors))
     return quotients.astype(np.int64).astype(target.dtype)
 
 
 def update(target: Array, rows: Array, updates: Array) -> Array:
     """Rows replaced by their updates; of several for one row the last wins."""
-    result = target.copy()
-    if result.shape[1] == 1:
-        result[:, 0][rows] = updates[:, 0]
-    else:
-        result[rows] = updates
+    result = np.array(target, order="C")
+    _kernels.scatter_assign(result, rows.astype(np.int64, copy=False), updates.astype(target.dtype, copy=False))
     return result
 
 
-maximum, minimum = apply(np.maximum), apply(np.minimum)
+maximum, minimum = by_loop(_kernels.scatter_max, np.maximum), by_loop(_kernels.scatter_min, np.minimum)
 """The largest or smallest of a row and its updates; NaN when one of them is."""

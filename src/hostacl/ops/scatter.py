@@ -97,11 +97,10 @@ def updates_fit(call: Call, var: Shape, source: str, name: str) -> None:
 def rows_at(op: str, indices: Array, shape: tuple[int, ...], name: str = "indices") -> Array:
     """The row number of each coordinate, in a tensor whose leading dims are counted as one."""
     depth = indices.shape[-1]
-    flat = indices.reshape(-1, depth)
-    rows = np.zeros(len(flat), np.int64)
+    rows = np.zeros(prod(indices.shape[:-1]), np.int64)
     for place in range(depth):
-        found = checked_indices(op, indices[..., place], shape[place], f"{name}[..., {place}]")
-        rows = rows * shape[place] + found.reshape(-1)
+        found = checked_indices(op, indices[..., place], shape[place], f"{name}[..., {place}]").reshape(-1)
+        rows = rows * shape[place] + found if place else found.astype(np.int64, copy=False)
     return rows
 
 
