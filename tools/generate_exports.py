@@ -37,6 +37,8 @@ REASONS = (
     Reason("kBinary", ("aclrtBinary", "aclrtCreateBinary", "aclrtDestroyBinary", "aclrtLaunchKernel",
                        "aclrtGetFunctionAddr", "rt"),
            "device binaries cannot run on a CPU; register the operator with hostacl.op instead"),
+    Reason("kProcesses", ("aclrtMemExport", "aclrtMemImport", "aclrtMemSetPid"),
+           "memory is not shared between processes: each has devices of its own"),
     Reason("kNotYet", ("",), "not there yet"),
 )  # fmt: skip
 ACLNN = Reason("kAclnn", (), "the two-phase operators (aclnn) are not there; call the operator by aclopExecuteV2")

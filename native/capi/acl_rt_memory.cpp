@@ -145,6 +145,20 @@ HACL_EXPORT Code hacl_aclrtGetMemUceInfo(int32_t deviceId, void*, size_t, size_t
     });
 }
 
+// No memory here is ever uncorrectable, so nothing that could be named is.
+HACL_EXPORT Code hacl_aclrtMemUceRepair(int32_t deviceId, const void* memUceInfoArray, size_t arraySize) noexcept {
+    return guarded("aclrtMemUceRepair", [&]() -> Code {
+        {
+            Lock lock = lock_machine();
+            if (Code code = check_device(deviceId)) return code;
+        }
+        if (arraySize && !memUceInfoArray) return null_argument("memUceInfoArray", "what aclrtGetMemUceInfo filled");
+        if (arraySize == 0) return 0;
+        return fail(ACL_ERROR_RT_PARAM_INVALID, "HA116",
+                    format("arraySize = %zu; allowed: 0, as aclrtGetMemUceInfo said: no memory of the device is faulty", arraySize));
+    });
+}
+
 HACL_EXPORT Code hacl_aclrtPointerGetAttributes(const void* ptr, void* attributes) noexcept {
     return guarded("aclrtPointerGetAttributes", [&]() -> Code {
         if (!ptr) return null_argument("ptr", "an address");

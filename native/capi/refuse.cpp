@@ -29,8 +29,8 @@ constexpr const char* kAllocator =
     "user allocators are not there; memory comes from aclrtMalloc";
 constexpr const char* kBinary =
     "device binaries cannot run on a CPU; register the operator with hostacl.op instead";
-constexpr const char* kNotYet =
-    "not there yet";
+constexpr const char* kProcesses =
+    "memory is not shared between processes: each has devices of its own";
 
 } // namespace
 
@@ -182,19 +182,11 @@ REFUSE(int32_t, aclrtBinaryLoadFromData, 200001, kBinary, 200001)
 REFUSE(int32_t, aclrtBinaryUnLoad, 200001, kBinary, 200001)
 REFUSE(void*, aclrtCreateBinary, 200001, kBinary, nullptr)
 REFUSE(int32_t, aclrtDestroyBinary, 200001, kBinary, 200001)
-REFUSE(int32_t, aclrtFreePhysical, 200001, kNotYet, 200001)
 REFUSE(int32_t, aclrtGetFunctionAddr, 200001, kBinary, 200001)
 REFUSE(int32_t, aclrtLaunchKernel, 200001, kBinary, 200001)
-REFUSE(int32_t, aclrtMallocPhysical, 200001, kNotYet, 200001)
-REFUSE(int32_t, aclrtMapMem, 200001, kNotYet, 200001)
-REFUSE(int32_t, aclrtMemExportToShareableHandle, 200001, kNotYet, 200001)
-REFUSE(int32_t, aclrtMemGetAllocationGranularity, 200001, kNotYet, 200001)
-REFUSE(int32_t, aclrtMemImportFromShareableHandle, 200001, kNotYet, 200001)
-REFUSE(int32_t, aclrtMemSetPidToShareableHandle, 200001, kNotYet, 200001)
-REFUSE(int32_t, aclrtMemUceRepair, 200001, kNotYet, 200001)
-REFUSE(int32_t, aclrtReleaseMemAddress, 200001, kNotYet, 200001)
-REFUSE(int32_t, aclrtReserveMemAddress, 200001, kNotYet, 200001)
-REFUSE(int32_t, aclrtUnmapMem, 200001, kNotYet, 200001)
+REFUSE(int32_t, aclrtMemExportToShareableHandle, 200001, kProcesses, 200001)
+REFUSE(int32_t, aclrtMemImportFromShareableHandle, 200001, kProcesses, 200001)
+REFUSE(int32_t, aclrtMemSetPidToShareableHandle, 200001, kProcesses, 200001)
 REFUSE(int32_t, rtDevBinaryRegister, 207000, kBinary, 207000)
 REFUSE(int32_t, rtFunctionRegister, 207000, kBinary, 207000)
 REFUSE(int32_t, rtGetC2cCtrlAddr, 207000, kBinary, 207000)

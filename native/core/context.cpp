@@ -5,6 +5,7 @@
 #include "core/message.hpp"
 #include "core/schedule.hpp"
 #include "core/status.hpp"
+#include "core/virtual_memory.hpp"
 
 #include <set>
 
@@ -150,6 +151,7 @@ Code reset_device(int32_t device, bool force) {
     for (const ContextPtr& context : ending) end_context(context, force);
     Lock lock = lock_machine();
     free_device_memory(device);
+    forget_physical(device);
     devices().erase(device);
     return 0;
 }

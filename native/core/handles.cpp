@@ -6,6 +6,7 @@
 #include "core/memory.hpp"
 #include "core/message.hpp"
 #include "core/stream_state.hpp"
+#include "core/virtual_memory.hpp"
 
 #include <cstring>
 
@@ -22,6 +23,7 @@ bool is_live(Handle handle) {
     case Kind::Context: return find_context(handle) != nullptr;
     case Kind::Stream: return streams().find(handle) != nullptr;
     case Kind::Event: return is_live_event(handle);
+    case Kind::PhysicalMemory: return is_physical(handle);
     default: return true; // the other tables are their owners' business: the kind alone is named
     }
 }
@@ -39,6 +41,7 @@ const char* kind_name(Kind kind) {
     case Kind::Event: return "event";
     case Kind::KernelDesc: return "kernel descriptor";
     case Kind::Other: return "other handle";
+    case Kind::PhysicalMemory: return "physical memory";
     }
     return "";
 }

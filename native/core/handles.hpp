@@ -12,7 +12,7 @@
 
 namespace hostacl {
 
-enum class Kind : uint8_t { TensorDesc = 1, DataBuffer, OpAttr, OpHandle, Context, Stream, Event, KernelDesc, Other };
+enum class Kind : uint8_t { TensorDesc = 1, DataBuffer, OpAttr, OpHandle, Context, Stream, Event, KernelDesc, Other, PhysicalMemory };
 
 const char* kind_name(Kind kind); // "tensor descriptor", "data buffer", ...
 
@@ -29,7 +29,7 @@ HACL_API std::string describe_handle(Handle handle, bool dead = false);
 inline const char* handle_rule(Handle handle, Kind wanted) {
     uint64_t kind = handle >> 56;
     if (kind == static_cast<uint8_t>(wanted)) return "HA402";
-    return kind >= static_cast<uint8_t>(Kind::TensorDesc) && kind <= static_cast<uint8_t>(Kind::Other) ? "HA403" : "HA404";
+    return kind >= static_cast<uint8_t>(Kind::TensorDesc) && kind <= static_cast<uint8_t>(Kind::PhysicalMemory) ? "HA403" : "HA404";
 }
 
 // A table of live objects of one kind. Every function needs the machine lock.

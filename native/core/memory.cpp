@@ -110,7 +110,7 @@ void count(const Block& block, bool made) {
     MemoryStats& stats = memory().stats;
     stats.blocks[kind] += made ? 1 : static_cast<size_t>(-1);
     stats.bytes[kind] += made ? block.size : 0 - block.size;
-    if (block.space != Space::Device) return;
+    if (block.space != Space::Device || block.pages) return;
     memory().used[block.device] += made ? block.capacity : 0 - block.capacity;
     stats.peak_bytes = std::max(stats.peak_bytes, stats.bytes[kind]);
 }
@@ -172,6 +172,9 @@ Code refuse_free(Space space, uintptr_t address, const char* name) {
     std::string hint = std::string("; allowed: the start of live ") + space_name(space);
     if (block && block->freed) {
         rule = "HA204";
+    } else if (block && block->pages) {
+        rule = "HA205";
+        hint = "; memory that was mapped ends with aclrtUnmapMem";
     } else if (block && block->space != space) {
         rule = "HA205";
         hint = std::string("; free it with ") + free_name(block->space);
@@ -233,10 +236,7 @@ Code allocate(Space space, int32_t device, size_t size, const char* size_name, v
     block->site = std::move(site);
     *start = as_pointer(block->start);
     Lock lock = lock_machine();
-    block->serial = ++memory().serial;
-    forget_dead(block->start, block->capacity);
-    count(*block, true);
-    memory().live[block->start] = std::move(block);
+    add_block(std::move(block));
     return 0;
 }
 
@@ -249,7 +249,8 @@ Code free_block(Space space, uintptr_t start, const char* name) {
     {
         Lock lock = lock_machine();
         auto at = memory().live.find(start);
-        if (at == memory().live.end() || at->second->space != space) return refuse_free(space, start, name);
+        if (at == memory().live.end() || at->second->space != space || at->second->pages)
+            return refuse_free(space, start, name);
         pending = describe_pending(*at->second);
         block = bury(at, site);
     }
@@ -376,6 +377,30 @@ void each_block(const std::function<void(const Block&)>& visit) {
         for (auto& entry : memory().live) blocks.push_back(entry.second);
     }
     for (const BlockPtr& block : blocks) visit(*block);
+}
+
+void add_block(BlockPtr block) {
+    block->serial = ++memory().serial;
+    forget_dead(block->start, block->capacity);
+    count(*block, true);
+    memory().live[block->start] = std::move(block);
+}
+
+BlockPtr end_block(uintptr_t start, const std::string& site) { return bury(memory().live.find(start), site); }
+
+void count_device_bytes(int32_t device, size_t bytes) { memory().used[device] += bytes; }
+
+std::mutex& address_mutex() { return arena_mutex(); }
+
+uintptr_t take_addresses(size_t size) {
+    std::lock_guard<std::mutex> guard(arena_mutex());
+    return arena().take(size);
+}
+
+void give_addresses(uintptr_t start, size_t size) {
+    if (!start) return;
+    std::lock_guard<std::mutex> guard(arena_mutex());
+    arena().give_back(start, size);
 }
 
 void lock_arena() { arena_mutex().lock(); }

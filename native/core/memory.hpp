@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
 
 namespace hostacl {
@@ -23,6 +24,7 @@ struct Block {
     size_t guard = 0;    // guard bytes behind it
     size_t taken = 0;    // bytes of the arena to give back; 0 when the memory is not ours
     uint64_t serial = 0; // in order of making
+    std::shared_ptr<void> pages; // of aclrtMapMem: what ends with the last view, and is counted elsewhere
     bool holds(uintptr_t address) const { return address - start < capacity; }
     Block() = default;
     Block(const Block&) = delete;
@@ -66,6 +68,14 @@ HACL_API bool is_live(uintptr_t address, size_t size);
 // 100000 and a text for an array of which not every element lies in this process. An array of a few is trusted: the
 // program makes it for the call, and asking costs as much as the call.
 Code check_array(const char* name, const void* array, size_t count, size_t bytes_each);
+
+// For memory that is made elsewhere (virtual_memory.cpp). The first three need the lock.
+void add_block(BlockPtr block);
+BlockPtr end_block(uintptr_t start, const std::string& site); // dead; the caller lets it go without the lock
+void count_device_bytes(int32_t device, size_t bytes);        // 0 - bytes: so many fewer
+std::mutex& address_mutex();                                  // the arena's
+uintptr_t take_addresses(size_t size);                        // of the arena; 0: none are free
+void give_addresses(uintptr_t start, size_t size);
 
 struct MemoryStats {
     size_t blocks[3] = {}; // by Space

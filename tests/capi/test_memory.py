@@ -30,6 +30,11 @@ def test_objects_leave_nothing_behind(program: Callable[..., Path], c_env: dict[
     assert (done.stdout, done.stderr) == ("right\n", "")
 
 
+def test_mapped_memory(program: Callable[..., Path], c_env: dict[str, str]) -> None:
+    done = run([program("virtual_memory", *SANITIZERS)], env={**c_env, **FIND_LEAKS})
+    assert (done.stdout, done.stderr) == ("right\n", "")
+
+
 @needs_libpython
 def test_threads_make_no_memory_error(program: Callable[..., Path], c_env: dict[str, str]) -> None:
     built = program("threads", *SANITIZERS)

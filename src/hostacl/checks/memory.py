@@ -143,6 +143,16 @@ class FreedWhilePending(Rule, code="HA225", title="freed while a task is pending
     """
 
 
+class AddressMapping(Rule, code="HA226", title="addresses and memory that do not fit", returns="107000"):
+    """Physical memory is mapped as a whole, to a free place at a multiple of the granularity inside reserved addresses. It is
+    unmapped before its addresses are released, and neither with aclrtFree.
+
+    Right:  aclrtReserveMemAddress, aclrtMallocPhysical, aclrtMapMem … aclrtUnmapMem, aclrtFreePhysical, aclrtReleaseMemAddress
+
+    From: the reference pages of these functions.
+    """
+
+
 class DeadMemory(Rule, code="HA218", title="not live memory", returns="107000, or 100000 for an argument of an operator"):
     """The address belongs to no live allocation and to no memory of this process.
 
