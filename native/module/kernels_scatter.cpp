@@ -127,25 +127,36 @@ PyObject* scatter_assign(PyObject*, PyObject* const* args, Py_ssize_t n) {
   Py_RETURN_NONE;
 }
 
-// (rows, count): how often the most frequent number comes, 255 for more.
-PyObject* largest_count(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  constexpr const char* name = "largest_count";
-  if (!expect_arguments(name, n, 2, 2)) return nullptr;
-  const long long count = PyLong_AsLongLong(args[1]);
-  if (count == -1 && PyErr_Occurred()) return nullptr;
-  View rows;
-  Owned held;
-  if (!view_row_numbers(args[0], name, count, &rows, &held)) return nullptr;
-  const std::unique_ptr<std::uint8_t[]> seen(new (std::nothrow) std::uint8_t[static_cast<std::size_t>(count)]());
-  if (seen == nullptr) return PyErr_NoMemory();
-  std::uint8_t most = 0;
-  auto numbers = reinterpret_cast<const std::int64_t*>(rows.data);
-  for (std::int64_t i = 0; i < rows.count; ++i) {
-    std::uint8_t& times = seen[static_cast<std::size_t>(numbers[i])];
-    if (times < UINT8_MAX) ++times;
-    most = times > most ? times : most;
+// Adds as long as no row gets more than `limit` updates; false when one does, the target then being half done.
+bool add_up_to(const View& target, const std::int64_t* rows, const View& updates, std::uint8_t limit, std::uint8_t* times) {
+  const std::int64_t width = target.shape[1];
+  auto to = reinterpret_cast<float*>(target.data);
+  auto from = reinterpret_cast<const float*>(updates.data);
+  for (std::int64_t i = 0; i < updates.shape[0]; ++i, from += width) {
+    if (++times[rows[i]] > limit) return false;
+    float* row = to + rows[i] * width;
+    for (std::int64_t j = 0; j < width; ++j) row[j] += from[j];
   }
-  return PyLong_FromUnsignedLong(most);
+  return true;
+}
+
+// (target, rows, updates, limit), float32: whether all of it was done.
+PyObject* scatter_add_up_to(PyObject*, PyObject* const* args, Py_ssize_t n) {
+  constexpr const char* name = "scatter_add_up_to";
+  Scatter call;
+  if (!expect_arguments(name, n, 4, 4) || !call.read(name, args, 3)) return nullptr;
+  if (call.target.kind != kFloat && !refuse_dtype(call.target, {name, "target"}, "float32")) return nullptr;
+  const long limit = PyLong_AsLong(args[3]);
+  if (limit == -1 && PyErr_Occurred()) return nullptr;
+  if (limit < 1 || limit > 254) return PyErr_Format(PyExc_ValueError, "%s(): limit = %ld; allowed: 1 to 254", name, limit);
+  const std::unique_ptr<std::uint8_t[]> times(new (std::nothrow) std::uint8_t[static_cast<std::size_t>(call.target.shape[0])]());
+  if (times == nullptr) return PyErr_NoMemory();
+  bool done;
+  {
+    const Unlocked unlocked(call.updates.count);
+    done = add_up_to(call.target, call.numbers(), call.updates, static_cast<std::uint8_t>(limit), times.get());
+  }
+  return PyBool_FromLong(done);
 }
 
 constexpr const char* kScatters = "Rows of updates combined with rows of the target, in place.";
@@ -156,6 +167,6 @@ PyMethodDef scatter_methods[] = {
     method("scatter_add", scatter<kScatterAdd>, kScatters), method("scatter_subtract", scatter<kScatterSubtract>, kScatters),
     method("scatter_multiply", scatter<kScatterMultiply>, kScatters), method("scatter_max", scatter<kScatterMax>, kScatters),
     method("scatter_min", scatter<kScatterMin>, kScatters), method("scatter_assign", scatter_assign, kScatters),
-    method("largest_count", largest_count, "How often the most frequent row number comes."), {nullptr, nullptr, 0, nullptr}};
+    method("scatter_add_up_to", scatter_add_up_to, "scatter_add unless a row gets too many updates."), {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace hacl::module

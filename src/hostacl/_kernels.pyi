@@ -184,8 +184,8 @@ def scatter_min(target: _Array, rows: NDArray[np.int64], updates: _Array, /) -> 
 def scatter_assign(target: _Array, rows: NDArray[np.int64], updates: _Array, /) -> None:
     """The updates' bytes, of any dtype; of several for one row the last wins."""
 
-def largest_count(rows: NDArray[np.int64], count: int, /) -> int:
-    """How often the most frequent of the numbers, which are below count, comes; 255 for more."""
+def scatter_add_up_to(target: _Array, rows: NDArray[np.int64], updates: _Array, limit: int, /) -> bool:
+    """scatter_add of float32; False, and the target half done, as soon as a row gets more than limit (up to 254) updates."""
 
 # Layouts.
 def copy(x: _Array, out: _Array, perm: Sequence[int] | None = None, /) -> None:

@@ -63,10 +63,13 @@ def test_updates_of_the_targets_own_memory_are_read_first() -> None:
     assert memory.tolist() == [[0, 1], [2, 4], [6, 8], [6, 7]]
 
 
-def test_how_often_the_most_frequent_row_comes() -> None:
-    assert _kernels.largest_count(np.array([3, 1, 3, 0, 3]), 4) == 3
-    assert _kernels.largest_count(np.zeros(1000, np.int64), 1) == 255
-    assert _kernels.largest_count(np.zeros(0, np.int64), 0) == 0
+def test_a_sum_stops_where_a_row_gets_too_many() -> None:
+    target = np.zeros((2, 3), np.float32)
+    assert _kernels.scatter_add_up_to(target, np.array([1, 0, 1, 1]), np.ones((4, 3), np.float32), 3) is True
+    assert target.tolist() == [[1] * 3, [3] * 3]
+    assert _kernels.scatter_add_up_to(target, np.array([1, 0, 1, 1, 1]), np.ones((5, 3), np.float32), 3) is False
+    with pytest.raises(ValueError, match="limit = 255; allowed: 1 to 254"):
+        _kernels.scatter_add_up_to(target, np.array([1]), np.ones((1, 3), np.float32), 255)
 
 
 def test_refusals() -> None:

@@ -66,28 +66,33 @@ def add(target: Array, rows: Array, updates: Array) -> Array:
     """Updates added to their rows. Integers wrap, bool is logical or; float32 is added in float64 where many meet in a row."""
     if target.dtype.kind == "b":
         return apply(np.logical_or)(target, rows, updates)
-    if target.dtype == np.float32 and crowded(rows, len(target)):
-        sums = sums_of(rows, updates, len(target))
-        return np.where(sums == 0, target, target + sums)
-    return added(target, rows, updates)
-
-
-def crowded(rows: Array, count: int) -> bool:
-    """Whether so many updates meet in one of ``count`` rows that a float32 sum would lose bits."""
-    return len(rows) > MANY and _kernels.largest_count(rows.astype(np.int64, copy=False), count) > MANY
+    if target.dtype != np.float32 or updates.dtype != np.float32:
+        return added(target, rows, updates)
+    result = np.array(target, order="C")
+    if _kernels.scatter_add_up_to(result, rows.astype(np.int64, copy=False), updates, MANY):
+        return result
+    sums = wide_sums(rows, updates, len(target))
+    return np.where(sums == 0, target, target + sums)
 
 
 def sums_of(rows: Array, updates: Array, count: int) -> Array:
     """The sum of the updates of each of ``count`` rows, in float64 where many meet in a row."""
+    if updates.dtype == np.float32:
+        sums = np.zeros((count, updates.shape[1]), np.float32)
+        if _kernels.scatter_add_up_to(sums, rows.astype(np.int64, copy=False), updates, MANY):
+            return sums
+    return wide_sums(rows, updates, count)
+
+
+def wide_sums(rows: Array, updates: Array, count: int) -> Array:
+    """The same in float64."""
     width = updates.shape[1]
-    if updates.dtype == np.float32 and not crowded(rows, count):
-        return added(np.zeros((count, width), np.float32), rows, updates)
     sums = np.zeros(count * width)
     for places, values in flat_places(rows, updates):
         if values.size >= sums.size // 4:
             sums += np.bincount(places, values, sums.size)
         else:
-            np.add.at(sums, places, values.astype(np.float64))
+            _kernels.scatter_add(sums[:, None], places.astype(np.int64, copy=False), values.astype(np.float64)[:, None])
     return sums.reshape(count, width)
 
 
