@@ -96,9 +96,19 @@ def bind(op_type: str, inputs: Tensors, outputs: Tensors, attrs: Attrs) -> Call:
     if operator is None:
         raise AclError(BUILD_FAILED, *unknown(op_type))
     try:
-        return operator.bind(inputs, outputs, attrs)
+        call = operator.bind(inputs, outputs, attrs)
+        _check_purpose(call, outputs)
     except Refused as error:
         raise AclError(BUILD_FAILED, error.rule, error.text) from error
+    return call
+
+
+def _check_purpose(call: Call, outputs: Tensors) -> None:
+    """Refuses a call that could leave its result nowhere: the operator has outputs, and none is given."""
+    required = [name for name, bound in call.outputs.items() if bound.decl.kind == "required"]
+    if required and all(spec.absent for spec in outputs) and not call.operator.updates:
+        how = "every output descriptor says UNDEFINED" if outputs else "no outputs were given"
+        raise call.refuse("HA513", f"output {required[0]} is required, but {how}. Describe it and give its buffer.")
 
 
 def unknown(op_type: str) -> tuple[str, str]:
