@@ -2,33 +2,32 @@
 #include "capi/acl_base.hpp"
 #include "core/hooks.hpp"
 #include "module/machine_table.hpp"
-#include "module/weak.hpp"
+#include "module/functions.hpp"
 
-WEAK(int32_t, aclInit, const char*)
-WEAK(int32_t, aclFinalize)
-WEAK(int32_t, aclFinalizeReference, uint64_t*)
-WEAK(int32_t, aclrtGetVersion, int32_t*, int32_t*, int32_t*)
-WEAK(int32_t, aclsysGetVersionStr, char*, char*)
-WEAK(const char*, aclrtGetSocName)
-WEAK(const char*, aclGetRecentErrMsg)
+DECLARE(int32_t, aclInit, const char*)
+DECLARE(int32_t, aclFinalize)
+DECLARE(int32_t, aclFinalizeReference, uint64_t*)
+DECLARE(int32_t, aclrtGetVersion, int32_t*, int32_t*, int32_t*)
+DECLARE(int32_t, aclsysGetVersionStr, char*, char*)
+DECLARE(const char*, aclrtGetSocName)
+DECLARE(const char*, aclGetRecentErrMsg)
 
 namespace hostacl {
 namespace {
 
-PyObject* init(const Row& row, const Args& args) {
+PyObject* init(const Row&, const Args& args) {
     const char* path = args.count() == 0 ? nullptr : args.text_or_none(0);
-    return to_python(row.target ? hacl_aclInit(path) : refuse(row));
+    return to_python(hacl_aclInit(path));
 }
 
 PyObject* recent_message(const Row&, const Args&) {
-    const char* text = hacl_aclGetRecentErrMsg ? hacl_aclGetRecentErrMsg() : nullptr;
+    const char* text = hacl_aclGetRecentErrMsg();
     return text ? to_python(text) : Py_NewRef(Py_None);
 }
 
-PyObject* version_text(const Row& row, const Args& args) {
+PyObject* version_text(const Row&, const Args& args) {
     const char* package = args.text(0);
     char version[256] = ""; // the longest that the API writes is 128
-    if (!row.target) return tuple_of({to_python(""), to_python(refuse(row))});
     Code code = hacl_aclsysGetVersionStr(const_cast<char*>(package), version);
     return tuple_of({to_python(static_cast<const char*>(version)), to_python(code)});
 }

@@ -1,15 +1,15 @@
 // Python functions that the machine calls: stream callbacks and the exception info callback.
 #include "module/crossing.hpp"
 #include "module/machine_table.hpp"
-#include "module/weak.hpp"
+#include "module/functions.hpp"
 
-WEAK(int32_t, aclrtLaunchCallback, void (*)(void*), void*, int32_t, void*)
-WEAK(int32_t, aclrtSetExceptionInfoCallback, void (*)(void*))
-WEAK(uint32_t, aclrtGetErrorCodeFromExceptionInfo, const void*)
-WEAK(uint32_t, aclrtGetTaskIdFromExceptionInfo, const void*)
-WEAK(uint32_t, aclrtGetStreamIdFromExceptionInfo, const void*)
-WEAK(uint32_t, aclrtGetThreadIdFromExceptionInfo, const void*)
-WEAK(uint32_t, aclrtGetDeviceIdFromExceptionInfo, const void*)
+DECLARE(int32_t, aclrtLaunchCallback, void (*)(void*), void*, int32_t, void*)
+DECLARE(int32_t, aclrtSetExceptionInfoCallback, void (*)(void*))
+DECLARE(uint32_t, aclrtGetErrorCodeFromExceptionInfo, const void*)
+DECLARE(uint32_t, aclrtGetTaskIdFromExceptionInfo, const void*)
+DECLARE(uint32_t, aclrtGetStreamIdFromExceptionInfo, const void*)
+DECLARE(uint32_t, aclrtGetThreadIdFromExceptionInfo, const void*)
+DECLARE(uint32_t, aclrtGetDeviceIdFromExceptionInfo, const void*)
 
 namespace hostacl {
 namespace {
@@ -39,11 +39,10 @@ void run_callback(void* data) noexcept {
     forget(callback);
 }
 
-PyObject* launch_callback(const Row& row, const Args& args) {
+PyObject* launch_callback(const Row&, const Args& args) {
     PyObject* function = args.callable(0);
     auto block_type = args.integer<int32_t>(2);
     void* stream = args.address(3);
-    if (!row.target) return to_python(refuse(row));
     auto* callback = new Callback{Py_NewRef(function), Py_NewRef(args[1])};
     Code code = hacl_aclrtLaunchCallback(run_callback, callback, block_type, stream);
     if (code) forget(callback); // it was not taken, so it will not be called
@@ -59,9 +58,8 @@ void run_exception_callback(void* info) noexcept {
     call_python(function.get(), number.get());
 }
 
-PyObject* set_exception_callback(const Row& row, const Args& args) {
+PyObject* set_exception_callback(const Row&, const Args& args) {
     PyObject* function = args.count() == 0 || args[0] == Py_None ? nullptr : args.callable(0);
-    if (!row.target) return to_python(refuse(row));
     Code code = hacl_aclrtSetExceptionInfoCallback(function ? run_exception_callback : nullptr);
     if (code == 0) {
         Ref old = Ref::take(exception_callback);

@@ -2,15 +2,15 @@
 // process shares.
 #include "module/machine_table.hpp"
 #include "module/machine_views.hpp"
-#include "module/weak.hpp"
+#include "module/functions.hpp"
 
-WEAK(int32_t, aclrtMemcpy, void*, size_t, const void*, size_t, int32_t)
-WEAK(int32_t, aclrtMemcpyAsync, void*, size_t, const void*, size_t, int32_t, void*)
-WEAK(int32_t, aclrtMemcpyAsyncWithCondition, void*, size_t, const void*, size_t, int32_t, void*)
-WEAK(int32_t, aclrtMemcpy2d, void*, size_t, const void*, size_t, size_t, size_t, int32_t)
-WEAK(int32_t, aclrtMemcpy2dAsync, void*, size_t, const void*, size_t, size_t, size_t, int32_t, void*)
-WEAK(int32_t, aclrtMemset, void*, size_t, int32_t, size_t)
-WEAK(int32_t, aclrtMemsetAsync, void*, size_t, int32_t, size_t, void*)
+DECLARE(int32_t, aclrtMemcpy, void*, size_t, const void*, size_t, int32_t)
+DECLARE(int32_t, aclrtMemcpyAsync, void*, size_t, const void*, size_t, int32_t, void*)
+DECLARE(int32_t, aclrtMemcpyAsyncWithCondition, void*, size_t, const void*, size_t, int32_t, void*)
+DECLARE(int32_t, aclrtMemcpy2d, void*, size_t, const void*, size_t, size_t, size_t, int32_t)
+DECLARE(int32_t, aclrtMemcpy2dAsync, void*, size_t, const void*, size_t, size_t, size_t, int32_t, void*)
+DECLARE(int32_t, aclrtMemset, void*, size_t, int32_t, size_t)
+DECLARE(int32_t, aclrtMemsetAsync, void*, size_t, int32_t, size_t, void*)
 
 namespace hostacl {
 namespace {
@@ -20,7 +20,6 @@ constexpr size_t kLargeCopy = 64 << 10; // bytes; below, giving up Python's lock
 // Calls the row's function with the arguments read so far; `bytes` are written to `dst`.
 template <class... P> PyObject* copy(const Row& row, void* dst, size_t bytes, P... arguments) {
     auto function = reinterpret_cast<Code (*)(P...)>(row.target);
-    if (!function) return to_python(refuse(row));
     if (bytes > 0 && is_shared_bytes(dst))
         return to_python(fail(100000, "HA230",
                               format("dst = %p is a bytes object of length 0 or 1, which the whole process shares; allowed: one of two or "

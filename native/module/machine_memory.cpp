@@ -1,40 +1,40 @@
 // acl_rt.h: memory and copies.
 #include "module/machine_table.hpp"
-#include "module/weak.hpp"
+#include "module/functions.hpp"
 
-WEAK(int32_t, aclrtMalloc, void**, size_t, int32_t)
-WEAK(int32_t, aclrtMallocAlign32, void**, size_t, int32_t)
-WEAK(int32_t, aclrtMallocCached, void**, size_t, int32_t)
-WEAK(int32_t, aclrtMallocHost, void**, size_t)
-WEAK(int32_t, aclrtFree, void*)
-WEAK(int32_t, aclrtFreeHost, void*)
-WEAK(int32_t, aclrtMemFlush, void*, size_t)
-WEAK(int32_t, aclrtMemInvalidate, void*, size_t)
-WEAK(int32_t, aclrtGetMemInfo, int32_t, size_t*, size_t*)
+DECLARE(int32_t, aclrtMalloc, void**, size_t, int32_t)
+DECLARE(int32_t, aclrtMallocAlign32, void**, size_t, int32_t)
+DECLARE(int32_t, aclrtMallocCached, void**, size_t, int32_t)
+DECLARE(int32_t, aclrtMallocHost, void**, size_t)
+DECLARE(int32_t, aclrtFree, void*)
+DECLARE(int32_t, aclrtFreeHost, void*)
+DECLARE(int32_t, aclrtMemFlush, void*, size_t)
+DECLARE(int32_t, aclrtMemInvalidate, void*, size_t)
+DECLARE(int32_t, aclrtGetMemInfo, int32_t, size_t*, size_t*)
 WEAK(int32_t, aclrtReduceAsync, void*, const void*, uint64_t, int32_t, int32_t, void*, void*)
-WEAK(int32_t, aclrtCmoAsync, void*, size_t, int32_t, void*)
-WEAK(int32_t, aclrtHostRegister, void*, uint64_t, int32_t, void**)
-WEAK(int32_t, aclrtHostRegisterV2, void*, uint64_t, uint32_t)
-WEAK(int32_t, aclrtHostGetDevicePointer, void*, void**, uint32_t)
-WEAK(int32_t, aclrtHostUnregister, void*)
+DECLARE(int32_t, aclrtCmoAsync, void*, size_t, int32_t, void*)
+DECLARE(int32_t, aclrtHostRegister, void*, uint64_t, int32_t, void**)
+DECLARE(int32_t, aclrtHostRegisterV2, void*, uint64_t, uint32_t)
+DECLARE(int32_t, aclrtHostGetDevicePointer, void*, void**, uint32_t)
+DECLARE(int32_t, aclrtHostUnregister, void*)
 
-WEAK(int32_t, aclrtGetGroupCount, uint32_t*)
+DECLARE(int32_t, aclrtGetGroupCount, uint32_t*)
 
 namespace hostacl {
 namespace {
 
 // acl.media.dvpp_malloc: device memory for pictures; here as any other.
-PyObject* picture_memory(const Row& row, const Args& args) {
+PyObject* picture_memory(const Row&, const Args& args) {
     auto size = args.integer<uint32_t>(0);
     void* address = nullptr;
-    Code code = row.target ? hacl_aclrtMalloc(&address, size, 0) : refuse(row);
+    Code code = hacl_aclrtMalloc(&address, size, 0);
     return tuple_of({to_python(address), to_python(code)});
 }
 
-PyObject* group_count(const Row& row, const Args& args) {
+PyObject* group_count(const Row&, const Args& args) {
     args.integer<int64_t>(0); // pyACL takes a number that it does not use
     uint32_t count = 0;
-    Code code = row.target ? hacl_aclrtGetGroupCount(&count) : refuse(row);
+    Code code = hacl_aclrtGetGroupCount(&count);
     return tuple_of({to_python(count), to_python(code)});
 }
 

@@ -1,10 +1,10 @@
 // acl_op.h and acl_op_compiler.h: operators by name and by handle, models, compile options.
 #include "capi/acl_op.hpp"
 #include "module/machine_table.hpp"
-#include "module/weak.hpp"
+#include "module/functions.hpp"
 
-WEAK(int32_t, aclopStartDumpArgs, uint32_t, const char*)
-WEAK(int32_t, aclopStopDumpArgs, uint32_t)
+DECLARE(int32_t, aclopStartDumpArgs, uint32_t, const char*)
+DECLARE(int32_t, aclopStopDumpArgs, uint32_t)
 
 namespace hostacl {
 namespace {

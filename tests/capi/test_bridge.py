@@ -102,30 +102,61 @@ def test_a_client_in_python_brings_hostacl_itself(c_env: dict[str, str], tmp_pat
     assert try_run([sys.executable, "-c", script, library], env=env).stdout == "right\n"
 
 
-@pytest.mark.parametrize("first", ["acl", "client"])
-@pytest.mark.parametrize("folder", ["lib64", "acllib/lib64"])
-def test_import_acl_and_a_c_client_share_one_core(toolkit: Path, first: str, folder: str) -> None:
+CLIENT = """
+#include "acl/acl.h"
+#include <memory>
+extern "C" void *allocate(size_t size) {
+    void *pointer = nullptr;
+    return aclrtMalloc(&pointer, size, ACL_MEM_MALLOC_HUGE_FIRST) == ACL_SUCCESS ? pointer : nullptr;
+}
+extern "C" int release(void *pointer) { return aclrtFree(pointer); }
+extern "C" int set_device(int device) { return aclrtSetDevice(device); }
+"""
+
+
+@pytest.fixture(scope="module")
+def cpp_client(toolkit: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A C++ library that needs libascendcl.so by its name."""
+    folder = tmp_path_factory.mktemp("client")
+    (folder / "client.cpp").write_text(CLIENT)
+    run(["g++", "-shared", "-fPIC", folder / "client.cpp", "-o", folder / "client.so", f"-I{toolkit}/include",
+         f"-L{toolkit}/lib64", "-lascendcl"])  # fmt: skip
+    return folder / "client.so"
+
+
+FOLDERS = ["lib64", "acllib/lib64", "runtime/lib64", "compiler/lib64"]
+ORDERS = [*((first, folder) for first in ("acl", "client") for folder in FOLDERS), ("acl", None)]
+
+
+@pytest.mark.parametrize(("first", "folder"), ORDERS)
+def test_import_acl_and_a_cpp_client_share_one_core(toolkit: Path, cpp_client: Path, first: str, folder: str | None) -> None:
+    """From whichever folder; without one in the environment when acl is imported first."""
     script = f"""
-import ctypes, sys
+import ctypes
 def client():
     global lib
-    lib = ctypes.CDLL({str(toolkit / folder / "libascendcl.so")!r})
+    lib = ctypes.CDLL({str(cpp_client)!r})
+    lib.allocate.restype = ctypes.c_void_p
+    lib.release.argtypes = [ctypes.c_void_p]
 if {first!r} == "client": client()
 import acl
 if {first!r} == "acl": client()
 assert acl.init() == 0
-assert lib.aclrtSetDevice(0) == 0
+assert lib.set_device(0) == 0
 assert acl.rt.get_device() == (0, 0)
-ptr = ctypes.c_void_p()
-assert lib.aclrtMalloc(ctypes.byref(ptr), ctypes.c_size_t(64), 0) == 0
-assert acl.rt.memset(ptr.value, 64, 7, 64) == 0
-assert ctypes.string_at(ptr.value, 64) == bytes([7]) * 64
-assert acl.rt.free(ptr.value) == 0
-assert lib.aclrtFree(ptr) != 0
+theirs = lib.allocate(ctypes.c_size_t(64))
+assert acl.rt.memset(theirs, 64, 7, 64) == 0
+assert ctypes.string_at(theirs, 64) == bytes([7]) * 64
+assert acl.rt.free(theirs) == 0
+assert lib.release(theirs) == 107000
+ours, ret = acl.rt.malloc(64, 0)
+assert lib.release(ours) == 0
+assert acl.rt.free(ours) == 107000
 cores = {{line.split()[-1] for line in open("/proc/self/maps") if "libhostacl_core" in line}}
 assert len(cores) == 1, cores
 print("right")
 """
     env = {name: value for name, value in os.environ.items() if name != "LD_LIBRARY_PATH"}
+    env |= {"LD_LIBRARY_PATH": str(toolkit / folder)} if folder else {}
     done = try_run([sys.executable, "-c", script], env=env)
     assert done.stdout == "right\n", done.stderr

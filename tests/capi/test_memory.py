@@ -22,6 +22,7 @@ def sanitizer_is_there() -> bool:
 
 pytestmark = pytest.mark.skipif(not sanitizer_is_there(), reason="gcc has no libasan here")
 SANITIZERS = ("-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
+EACH = ["add_compile.c", "add_handle.c", "matmul_float16.cpp", "conv2d_no_bias.cpp", "four_threads.cpp"]
 FIND_LEAKS = {"ASAN_OPTIONS": "detect_leaks=1", "PYTHONMALLOC": "malloc"}  # Python's own pools would hide what points where
 
 
@@ -43,7 +44,7 @@ def test_threads_make_no_memory_error(program: Callable[..., Path], c_env: dict[
 
 
 @needs_libpython
-@pytest.mark.parametrize("name", ["add_compile.c", "add_handle.c", "matmul_float16.cpp", "conv2d_no_bias.cpp", "four_threads.cpp"])
+@pytest.mark.parametrize("name", EACH)
 def test_an_example_leaves_nothing_behind(compile_c: Callable[..., Path], c_env: dict[str, str], name: str) -> None:
     source = EXAMPLES / name
     libraries = ("-lascendcl", "-lacl_op_compiler", "-lpthread")
