@@ -116,6 +116,17 @@ def test_products_neither_overflow_nor_vanish_on_the_way() -> None:
         out = results(shape, np.float32)
         _kernels.axis_product(np.broadcast_to(x[None, :, None], shape), out)
         np.testing.assert_allclose(out, 3, rtol=1e-6)
+    for shape in ((1, 3001, 1), (2, 3001, 3)):
+        line = np.full(3001, 1.5, np.float32)
+        line[::2], line[-1] = 2 / 3, 0.75
+        line[:300], line[-301:-1] = 2.0**-60, 2.0**60
+        out = results(shape, np.float32)
+        _kernels.axis_product(np.broadcast_to(line[None, :, None], shape), out)
+        np.testing.assert_allclose(out, 0.75, rtol=1e-4)
+        for last, want in ((0, 0), (np.inf, np.inf), (np.nan, np.nan)):
+            line[-1] = last
+            _kernels.axis_product(np.broadcast_to(line[None, :, None], shape), out)
+            np.testing.assert_array_equal(out, np.full(out.shape, want, np.float32))
     many = np.full((1, 256, 1), 65504, np.float16)
     many[0, ::2] = np.float16(2.0**-16)
     out = results(many.shape, np.float32)
