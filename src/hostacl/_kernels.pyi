@@ -144,8 +144,8 @@ def row_max(x: _Array, out: _Float32, /) -> None:
 def row_moments(x: _Array, mean: _Float32, variance: _Float32, /) -> None:
     """Mean and population variance (of centred values) over the last axis; ValueError when the axis is empty."""
 
-# Lines: the middle one of x's three axes (before, along, after), float16, bfloat16 or float32 (running ones float64 too); out is
-# contiguous. Nothing is widened as a whole.
+# Lines: the middle one of x's three axes (before, along, after), float16, bfloat16 or float32 (running ones float64 too); out
+# is contiguous. Nothing is widened as a whole.
 def axis_sum(x: _Array, out: _Array, divisor: float = 1.0, /) -> None:
     """Sums over the middle axis, divided: runs in float32, the runs in float64, rounded once to any of the three types."""
 
@@ -165,10 +165,10 @@ def axis_argmin(x: _Array, out: NDArray[np.int64], /) -> None:
     """Where the first smallest element of each line is, a NaN being the smallest."""
 
 def running_sum(x: _Array, out: _Array, exclusive: bool, reverse: bool, /) -> None:
-    """Running sums along the middle axis: of halves in float32, else in float64; out has x's shape and dtype and may be x."""
+    """Running sums along the middle axis: halves in float32, else in float64; out has x's shape and dtype, may be x."""
 
 def running_product(x: _Array, out: _Array, exclusive: bool, reverse: bool, /) -> None:
-    """Running products along the middle axis: of halves in float32, else in float64; out has x's shape and dtype and may be x."""
+    """Running products along the middle axis: halves in float32, else in float64; out has x's shape and dtype, may be x."""
 
 # Scatters: target (rows x width, contiguous) is changed in place by updates (a row for each number in rows, int64, all of them
 # in range or ValueError), one after the other. float32, float64 and integers, which wrap.

@@ -78,7 +78,7 @@ def position(name: str, place: tuple[int, ...], shape: Any, axes: str, c0: int, 
 @shapes("TransData")
 def transforming(d: Dice) -> None:
     """A pair of formats, either way; groups now and then for weights."""
-    kind = "plain" if d.kind == "empty" else str(d.choose("plain", *BLOCKS))
+    kind = "plain" if d.kind in ("empty", "one element") else str(d.choose("plain", *BLOCKS))
     c0 = {1: 32}.get(dtypes.numpy_dtype(d.dtype).itemsize, 16)
     groups = 1
     if kind == "plain":
