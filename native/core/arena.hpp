@@ -27,6 +27,7 @@ class Arena {
     bool commit_up_to(uintptr_t end);
     void insert_free(uintptr_t start, size_t size);
     void erase_free(std::map<uintptr_t, size_t>::iterator range);
+    uintptr_t find_room(size_t size);
     uintptr_t take_free(size_t size);
     void rest(uintptr_t start, size_t size);
     void wake_oldest();
