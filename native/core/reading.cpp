@@ -178,6 +178,7 @@ void describe(const TensorDesc& desc, Handle handle, Argument* argument) {
 // Every argument, left to right, into the request and the key. Lock held.
 Code read_call(const CallArguments& call, Request* request, std::string* key, const OpAttr** attr) {
     if (!call.op) return null_argument("opType");
+    if (!*call.op) return fail(kInvalidParameter, "HA422", "opType = \"\"; allowed: the name of an operator");
     request->via = call.via;
     request->op = call.op;
     request->function = Entry::name();

@@ -352,3 +352,12 @@ def test_an_unknown_attribute_is_dropped(stream: int) -> None:
     assert build_and_execute("Add", [x, y], [z], {"no_such_attr": 1}, stream) == 0
     assert acl.rt.synchronize_stream(stream) == 0
     np.testing.assert_array_equal(z.read(), [10, 11, 12, 13])
+
+
+@pytest.mark.parametrize("way", ["execute", "execute_v2"])
+def test_an_empty_operator_name_is_refused(way: str) -> None:
+    """Argument errors: the operator type must be a name."""
+    x, y, z = pair(4)
+    assert execute("", [x, y], [z], way=way) == INVALID
+    assert "opType" in message()
+    assert compile_op("", [x, y], [z]) == INVALID
