@@ -10,6 +10,7 @@
 #include "core/message.hpp"
 
 #include <atomic>
+#include <csignal>
 #include <cstring>
 #include <dlfcn.h>
 #include <mutex>
@@ -193,6 +194,20 @@ bool initialize(const PythonPlace& place, std::string* why) {
     return false;
 }
 
+// Python 3.10 takes Ctrl-C when the module `signal` is first imported, whatever it was told at the start.
+class KeptInterrupt {
+  public:
+    KeptInterrupt() { ::sigaction(SIGINT, nullptr, &before_); }
+    ~KeptInterrupt() { ::sigaction(SIGINT, &before_, nullptr); }
+    void settle() { // now, so that no later import does
+        if (PyObject* module = api.PyImport_ImportModule("signal")) api.Py_DecRef(module);
+        else api.PyErr_Clear();
+    }
+
+  private:
+    struct sigaction before_;
+};
+
 bool start(std::string* why) { // start_mutex is held: no thread can hold the lock of a Python that is not there
     PythonPlace place = locate_python();
     if (!place.error.empty()) {
@@ -204,7 +219,9 @@ bool start(std::string* why) { // start_mutex is held: no thread can hold the lo
         if (!library || !fill_api(library, why)) return false;
     }
     if (api.Py_IsInitialized()) return enter_and_import(why); // it was loaded privately, and runs
+    KeptInterrupt interrupt;
     if (!initialize(place, why)) return false;
+    interrupt.settle();
     bool done = import_hostacl(why);
     api.PyEval_SaveThread();
     pthread_atfork(before_fork, after_fork_parent, after_fork_child);

@@ -49,16 +49,38 @@ void keep_state() {
     PyGILState_Ensure();
 }
 
+void free_states(const std::vector<PyThreadState*>& states) {
+    for (PyThreadState* state : states) {
+        PyThreadState_Clear(state);
+        PyThreadState_Delete(state);
+    }
+}
+
+// From 3.12 on, to delete another thread's state makes this thread forget its own (PyGILState_Check fails, Release ends the
+// process). It learns it anew when it changes to its own from a state that it had taken up before. That one cannot be
+// deleted here in its turn: the next time does it.
+void free_states_from_helper(std::vector<PyThreadState*> states) {
+    static auto* helpers = new std::vector<PyThreadState*>; // of earlier times; Python's lock, which a change gives away
+    PyThreadState* own = PyThreadState_Get();
+    PyThreadState* helper = PyThreadState_New(PyThreadState_GetInterpreter(own));
+    if (!helper) return;
+    states.insert(states.end(), helpers->begin(), helpers->end());
+    helpers->clear();
+    PyThreadState_Swap(helper);
+    free_states(states);
+    PyThreadState_Swap(own);
+    helpers->push_back(helper);
+}
+
 void free_ended() {
     std::vector<PyThreadState*> states;
     {
         std::lock_guard<std::mutex> guard(ended().mutex);
         states.swap(ended().states);
     }
-    for (PyThreadState* state : states) {
-        PyThreadState_Clear(state);
-        PyThreadState_Delete(state);
-    }
+    if (states.empty()) return;
+    if (PY_VERSION_HEX >= 0x030C0000) free_states_from_helper(std::move(states));
+    else free_states(states);
 }
 
 // ---- the collector, off while our code runs on a client's thread; counted under Python's lock ----

@@ -59,7 +59,7 @@ class Pool:
             ctypes.create_string_buffer(s)
             for s in (b"", b"Add", b"x", b"\xff\xfe", b"%s%n", b"/nowhere", b"{", b"a" * 100_000, b"0", b"enable")
         ]
-        self.words = (ctypes.c_void_p * 64)(*(ctypes.addressof(self.strings[i % 4]) for i in range(64)))
+        self.words = (ctypes.c_void_p * 256)(*(ctypes.addressof(self.strings[i % 4]) for i in range(256)))
         self.live: dict[str, list[int]] = {}
         self.dead: list[int] = []
 

@@ -78,11 +78,18 @@ assert free.stop_operators() == 0
 def test_rule_4_many_short_threads_leave_no_thread_states_behind(stress: Callable[..., None]) -> None:
     stress(
         """
+api = ctypes.pythonapi
+for name in ("PyInterpreterState_Main", "PyInterpreterState_ThreadHead", "PyThreadState_Next"):
+    getattr(api, name).restype, getattr(api, name).argtypes = ctypes.c_void_p, [ctypes.c_void_p]
+def thread_states():
+    found, state = 0, api.PyInterpreterState_ThreadHead(api.PyInterpreterState_Main(None))
+    while state: found, state = found + 1, api.PyThreadState_Next(state)
+    return found
 count = 0
 while time.monotonic() < over or count < 20:
     free.start_operators(); time.sleep(0.002); assert free.stop_operators() == 0
     count += 1
-assert len(sys._current_frames()) < 20, len(sys._current_frames())
+assert thread_states() < 20, thread_states()
 """
     )
 
@@ -132,4 +139,29 @@ def test_rule_7_a_client_that_lets_go_of_the_lock_never_waits_for_ever(stress: C
         "while time.monotonic() < over: assert free.aclrtSynchronizeDevice() == 0\n"
         "assert free.stop_operators() == 0\n",
         HOSTACL_SCHEDULER=scheduler,
+    )
+
+
+def test_rule_7_the_python_face_lets_others_run_while_it_waits(stress: Callable[..., None]) -> None:
+    """Another thread of Python records what it waits for, while threads of the client run operators."""
+    stress(
+        """
+import acl
+waiting, other = acl.rt.create_stream()[0], acl.rt.create_stream()[0]
+context, _ = acl.rt.get_context()
+def record(event):
+    assert acl.rt.set_context(context) == 0
+    time.sleep(0.001)
+    assert acl.rt.record_event(event, other) == 0
+free.start_operators()
+while time.monotonic() < over:
+    event, _ = acl.rt.create_event()
+    assert acl.rt.stream_wait_event(waiting, event) == 0
+    thread = threading.Thread(target=record, args=(event,))
+    thread.start()
+    assert acl.rt.synchronize_stream(waiting) == 0
+    thread.join()
+    assert acl.rt.destroy_event(event) == 0
+assert free.stop_operators() == 0
+"""
     )
