@@ -47,7 +47,10 @@ OPERATORS: dict[str, tuple[int, int, int]] = {
 }  # fmt: skip
 """Operators that differ from their family. A single-precision intermediate keeps a half exact to one ulp, not to none."""
 
-SIGNLESS = frozenset({"Relu", "Maximum", "Minimum", "Round"})
+SIGNLESS = frozenset({
+    "Relu", "Maximum", "Minimum", "Round", "ScatterNdMax", "ScatterNdMin", "ScatterMax", "ScatterMin", "TensorScatterMax",
+    "TensorScatterMin", "SegmentMax", "SegmentMin", "UnsortedSegmentMax", "UnsortedSegmentMin",
+})  # fmt: skip
 """Operators that leave the sign of a zero open."""
 
 DEFAULT = (1, 4, 4)

@@ -198,3 +198,15 @@ handle, made = acl.op.create_handle("FromFile", [desc], [desc], 0)
 ran = acl.op.execute_with_handle(handle, [buffer], [buffer], 0)
 print(inferred, dims, made, ran, acl.rt.synchronize_stream(0), x.tolist())
 """
+
+
+def test_results_that_are_inputs_are_kept_from_outputs_that_are_the_same_memory() -> None:
+    @hostacl.op("SwapCustom", inputs={"x": "int8", "y": "int8"}, outputs={"a": "int8", "b": "int8"})
+    def swap_custom(x, y):  # type: ignore[no-untyped-def]
+        return y, x
+
+    x, y = device(np.array([1, 2, 3], np.int8)), device(np.array([4, 5, 6], np.int8))
+    assert build_and_execute("SwapCustom", [x, y], [x, y]) == 0, message()
+    assert acl.rt.synchronize_stream(0) == 0
+    np.testing.assert_array_equal(x.read(), [4, 5, 6])
+    np.testing.assert_array_equal(y.read(), [1, 2, 3])

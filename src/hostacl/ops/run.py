@@ -216,7 +216,7 @@ def _true_shape(ready: Sequence[Array | None], place: int, described: dict[int, 
 
 def _shared(value: Array, outputs: Sequence[Any]) -> bool:
     """Whether a result lies in memory that one of several outputs is about to overwrite."""
-    return value.base is not None and any(out is not None and np.may_share_memory(value, out) for out in outputs)
+    return any(out is not None and np.may_share_memory(value, out) for out in outputs)
 
 
 def _write(value: Array, out: Array, spec: TensorSpec, bits: bool, saturate: bool, soc: str) -> None:
