@@ -24,8 +24,12 @@ template <class... P> PyObject* copy(const Row& row, void* dst, size_t bytes, P.
         return to_python(fail(100000, "HA230",
                               format("dst = %p is a bytes object of length 0 or 1, which the whole process shares; allowed: one of two or "
                                      "more bytes, or a NumPy array", dst)));
-    Waiting waiting(bytes > kLargeCopy);
-    return to_python(function(arguments...));
+    Code code;
+    {
+        Waiting waiting(bytes > kLargeCopy);
+        code = function(arguments...);
+    }
+    return to_python(code);
 }
 
 size_t area(size_t pitch, size_t height) {

@@ -101,16 +101,18 @@ PyObject* raise_in_thread_call(const Row&, const Args& args) {
 }
 
 PyObject* reset_call(const Row&, const Args&) {
-    Waiting waiting(true);
     {
-        Lock lock = lock_machine();
-        descs().clear();
-        buffers().clear();
-        attrs().clear();
+        Waiting waiting(true);
+        {
+            Lock lock = lock_machine();
+            descs().clear();
+            buffers().clear();
+            attrs().clear();
+        }
+        clear_handles();
+        drop_plans(0);
+        reset_machine();
     }
-    clear_handles();
-    drop_plans(0);
-    reset_machine();
     return Py_NewRef(Py_None);
 }
 
