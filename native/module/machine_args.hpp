@@ -37,8 +37,9 @@ class Args {
     // Borrowed. An element's own code may have changed the list meanwhile, so its length is looked at again.
     static PyObject* item_of(PyObject* list, size_t index) {
         PyObject* item = PyList_GetItem(list, static_cast<Py_ssize_t>(index));
-        if (!item) throw PythonError{};
-        return item;
+        if (item) return item;
+        PyErr_Format(PyExc_TypeError, "a list argument lost item %zu while it was read", index);
+        throw PythonError{};
     }
 
     Args(const char* function, const char* const* names, PyObject* const* items, Py_ssize_t count)
