@@ -12,7 +12,7 @@ OK = 0
 INVALID = 100000
 
 
-@pytest.fixture(scope="session", autouse=True)
+@pytest.fixture(scope="package", autouse=True)
 def _started() -> Iterator[None]:
     acl.init()
     yield
