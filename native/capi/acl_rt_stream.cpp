@@ -1,5 +1,6 @@
 // acl_rt.h: streams: making, ending, asking, modes.
 #include "capi/acl_rt_stream.hpp"
+#include "core/saturation.hpp"
 #include "core/status.hpp"
 
 using namespace hostacl;
@@ -151,6 +152,8 @@ HACL_EXPORT Code hacl_aclrtSetStreamOverflowSwitch(void* stream, uint32_t flag) 
         if (Code code = check_range("flag", flag, 0, 1, "0 (off) or 1 (on)")) return code;
         return with_stream(stream, [&](Stream& found) {
             found.overflow_switch = flag;
+            found.overflow_off = flag == 0;
+            if (flag) watch_overflow();
             return 0;
         });
     });

@@ -6,6 +6,7 @@
 #include "core/plans.hpp"
 #include "core/reading.hpp"
 #include "core/saturation.hpp"
+#include "core/stream_state.hpp"
 #include "core/user_kernels.hpp"
 
 namespace hostacl {
@@ -134,6 +135,7 @@ Code dispatch(Lock& lock, const StreamPtr& stream, Request& request) {
     if (Code code = check_buffers(&request)) return code;
     if (request.plan->shapes == Shapes::Data && !request.writes_back()) return refuse_data_dependent(request);
     use_plan(request.plan);
+    request.unwatched = stream->overflow_off;
     if (may_inject()) request.injected = injected_operator();
     if (request.plan->shapes != Shapes::Exact && request.writes_back()) {
         lock.unlock();

@@ -58,6 +58,7 @@ struct Request {
     std::string op_path;
     Code injected = 0;     // the failure that a test asked for in its place
     bool saturate = false; // the device's aclrtFloatOverflowMode
+    bool unwatched = false; // the stream's overflow switch is off
     // Answers:
     std::vector<std::vector<int64_t>> true_shapes;
     std::vector<TensorDesc> inferred;

@@ -2,6 +2,7 @@
 
 #include "core/config.hpp"
 #include "core/context.hpp"
+#include "core/desc.hpp"
 #include "core/hooks.hpp"
 #include "core/machine.hpp"
 #include "core/memory.hpp"
@@ -9,13 +10,18 @@
 #include "core/status.hpp"
 #include "core/stream_state.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 
 namespace hostacl {
 namespace {
 
+constexpr size_t kAlwaysLookedAt = 4096; // bytes
+
 std::atomic<bool> overflowed{false};
+std::atomic<bool> watching{false};
+std::atomic<bool> passed_over{false}; // a result was too large to be looked at unasked
 
 bool can_switch(Family family) { return family == Family::A2 || family == Family::A3; }
 bool starts_with_inf_nan(Family family) { return can_switch(family) || family == Family::A350; }
@@ -41,11 +47,31 @@ class StatusTask : public Task {
 class ResetStatusTask : public Task {
   public:
     Failure run() override {
-        overflowed = false;
+        clear_overflow();
         return {};
     }
     std::string describe() const override { return "reset of the overflow status"; }
 };
+
+enum : int32_t { kFloat = 0, kFloat16 = 1, kDouble = 11, kComplex64 = 16, kComplex128 = 17, kBfloat16 = 27, kComplex32 = 33 };
+
+void note(bool overflow) {
+    if (overflow) overflowed = true;
+}
+
+// Whether any number is this size or larger, without its sign: sizes, infinity and NaN are ordered as their bits are.
+template <class Bits> bool reaches(const void* data, size_t count, Bits from) {
+    constexpr size_t kPart = 8192;
+    constexpr Bits kSize = static_cast<Bits>(~Bits{0}) >> 1;
+    const auto* bits = static_cast<const Bits*>(data);
+    for (size_t start = 0; start < count; start += kPart) {
+        Bits largest = 0;
+        for (size_t i = start; i < std::min(count, start + kPart); i++)
+            largest = std::max(largest, static_cast<Bits>(bits[i] & kSize));
+        if (largest >= from) return true;
+    }
+    return false;
+}
 
 Code check_output(void* output, size_t size, BlockPtr* block) { // lock held
     if (!output || size < sizeof(int64_t))
@@ -84,9 +110,44 @@ int32_t saturation_here() {
     return saturation_of(context ? context->device : 0);
 }
 
-void note_overflow() { overflowed = true; }
+bool overflow_seen() { return overflowed; }
+
+void clear_overflow() {
+    overflowed = false;
+    passed_over = false;
+}
+
+void forget_overflow() {
+    clear_overflow();
+    watching = false;
+}
+
+void watch_overflow() {
+    if (watching.exchange(true) || !passed_over || overflowed) return;
+    report("HA123", format("results of more than %zu bytes came before the overflow status was first asked for and were not looked "
+                           "at; call aclrtResetOverflowStatus, or run NPUClearFloatStatus, before the operators that it is about",
+                           kAlwaysLookedAt));
+}
+
+void look_for_overflow(const void* data, size_t count, int32_t dtype, bool saturates) {
+    if (!watching && count * dtype_size(dtype) > kAlwaysLookedAt) {
+        passed_over = true;
+        return;
+    }
+    switch (dtype) {
+    case kComplex32: count *= 2; [[fallthrough]];
+    case kFloat16: return note(reaches<uint16_t>(data, count, saturates ? 0x7BFF : 0x7C00));
+    case kBfloat16: return note(reaches<uint16_t>(data, count, saturates ? 0x7F7F : 0x7F80));
+    case kComplex64: count *= 2; [[fallthrough]];
+    case kFloat: return note(reaches<uint32_t>(data, count, 0x7F800000));
+    case kComplex128: count *= 2; [[fallthrough]];
+    case kDouble: return note(reaches<uint64_t>(data, count, 0x7FF0000000000000));
+    default: return;
+    }
+}
 
 Code write_overflow_status(void* output, size_t size, Handle handle) {
+    watch_overflow();
     StreamPtr stream;
     BlockPtr block;
     {
@@ -101,6 +162,8 @@ Code write_overflow_status(void* output, size_t size, Handle handle) {
 
 Code reset_overflow_status(Handle handle) {
     StreamPtr stream;
+    passed_over = false;
+    watch_overflow();
     {
         Lock lock = lock_machine();
         if (Code code = resolve_stream(handle, &stream)) return code;

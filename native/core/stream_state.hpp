@@ -50,6 +50,7 @@ struct Stream {
     uint32_t priority = 0;
     uint32_t flags = 0;
     uint32_t overflow_switch = 0;
+    bool overflow_off = false; // switched off by the program: results of its operators are not looked at
     std::map<int32_t, std::vector<uint8_t>> attributes;
     std::map<int32_t, uint32_t> limits;
 

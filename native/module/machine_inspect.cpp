@@ -6,6 +6,7 @@
 #include "core/lifecycle.hpp"
 #include "core/machine.hpp"
 #include "core/memory.hpp"
+#include "core/saturation.hpp"
 #include "module/machine_table.hpp"
 
 #include <dlfcn.h>
@@ -100,6 +101,18 @@ PyObject* raise_in_thread_call(const Row&, const Args& args) {
     return to_python(PyThreadState_SetAsyncExc(args.integer<unsigned long>(0), args[1]) > 0);
 }
 
+PyObject* overflow_seen_call(const Row&, const Args&) { return to_python(overflow_seen()); }
+
+PyObject* clear_overflow_call(const Row&, const Args&) {
+    clear_overflow();
+    return Py_NewRef(Py_None);
+}
+
+PyObject* watch_overflow_call(const Row&, const Args&) {
+    watch_overflow();
+    return Py_NewRef(Py_None);
+}
+
 PyObject* reset_call(const Row&, const Args&) {
     {
         Waiting waiting(true);
@@ -112,6 +125,7 @@ PyObject* reset_call(const Row&, const Args&) {
         clear_handles();
         drop_plans(0);
         reset_machine();
+        forget_overflow();
     }
     return Py_NewRef(Py_None);
 }
@@ -136,6 +150,9 @@ void add_inspect_rows(Rows& rows) {
         {"drop_plans", "drop_plans", drop_plans_call, {"model"}, 1},
         {"plan_last_use", "plan_last_use", plan_last_use_call, {"model"}, 1},
         {"next_use", "next_use", next_use_call, {}, 0},
+        {"overflow_seen", "overflow_seen", overflow_seen_call, {}, 0},
+        {"clear_overflow", "clear_overflow", clear_overflow_call, {}, 0},
+        {"watch_overflow", "watch_overflow", watch_overflow_call, {}, 0},
         {"reset", "hostacl.reset", reset_call, {}, 0},
     });
 }

@@ -6,6 +6,7 @@
 #include "core/lifecycle.hpp"
 #include "core/machine.hpp"
 #include "core/message.hpp"
+#include "core/saturation.hpp"
 #include "module/crossing.hpp"
 #include "module/numpy_table.hpp"
 #include "module/python.hpp"
@@ -26,6 +27,8 @@ struct ArraySpec {
 struct PythonPlan : Plan {
     Ref function, label;
     std::vector<ArraySpec> inputs, outputs;
+    std::vector<int64_t> watched; // of each output its aclDataType when results are looked at for overflow, else -1; empty: none is
+    bool saturates = false;
 };
 
 void release_plan(Plan* plan) {
@@ -68,6 +71,10 @@ PythonPlan* read_plan(PyObject* object) {
     if (PyErr_Occurred()) return nullptr;
     plan->shapes = static_cast<Shapes>(PyLong_AsLong(shapes.get()));
     plan->model = PyLong_AsUnsignedLongLong(model.get());
+    Ref watched = Ref::take(PyObject_GetAttrString(object, "watched"));
+    Ref saturates = Ref::take(PyObject_GetAttrString(object, "saturates"));
+    if (!watched || !saturates || !read_dims(watched.get(), &plan->watched)) return nullptr;
+    plan->saturates = saturates.get() == Py_True;
     if (!read_specs(inputs.get(), &plan->inputs) || !read_specs(outputs.get(), &plan->outputs)) return nullptr;
     return plan.release();
 }
@@ -260,6 +267,25 @@ Failure failed(const PythonPlan& plan) {
     return failure;
 }
 
+size_t product(const std::vector<int64_t>& dims) {
+    size_t count = 1;
+    for (int64_t dim : dims) count *= static_cast<size_t>(dim);
+    return count;
+}
+
+// Notes an overflow among the results: of an output whose size depends on the data, among those that were written.
+void look_at_results(const PythonPlan& plan, const Request& request) {
+    constexpr size_t kLarge = 1 << 18; // from here on other threads may run meanwhile
+    for (size_t i = 0; i < plan.watched.size(); i++) {
+        const Argument& output = request.outputs[i];
+        if (plan.watched[i] < 0 || !output.data || output.absent) continue;
+        size_t count = product(i < request.true_shapes.size() ? request.true_shapes[i] : plan.outputs[i].dims);
+        PyThreadState* state = count > kLarge ? PyEval_SaveThread() : nullptr;
+        look_for_overflow(output.data, count, static_cast<int32_t>(plan.watched[i]), plan.saturates);
+        if (state) PyEval_RestoreThread(state);
+    }
+}
+
 Failure run(Request& request) {
     Crossing crossing;
     if (!crossing) return no_python(request.op);
@@ -277,6 +303,7 @@ Failure run(Request& request) {
     }
     if (!result || (plan.shapes != Shapes::Exact && !read_shapes(result.get(), &request)) || !arrays.hold_kept(request))
         return failed(plan);
+    if (!plan.watched.empty() && !request.unwatched) look_at_results(plan, request);
     return {};
 }
 

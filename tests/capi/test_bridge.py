@@ -39,6 +39,11 @@ def test_eight_first_calls_at_once_start_one_python(program: Callable[..., Path]
 
 
 @needs_libpython
+def test_the_overflow_status_of_operators_before_it(program: Callable[..., Path], c_env: dict[str, str]) -> None:
+    assert run([program("overflow")], env=c_env).stdout == "right\n"
+
+
+@needs_libpython
 def test_a_fork_while_operators_run_leaves_a_child_that_works(program: Callable[..., Path], c_env: dict[str, str]) -> None:
     assert run([program("fork_after")], env=c_env).stdout == "right\n"
 

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import acl
-from hostacl.ops.overflow import status
 
 FLOAT, INT32, ND = 0, 3, 2
 
@@ -57,7 +56,6 @@ def program():
     assert acl.rt.set_device(0) == 0
     with ExitStack() as stack:
         yield Program(stack)
-    status.watching = False
     acl.rt.reset_device(0)
     acl.finalize()
 

@@ -160,6 +160,17 @@ class OverflowMode(
     """
 
 
+class OverflowPassedOver(
+    Rule, code="HA123", title="large results came before the overflow status was asked for", returns="0", severity="portability"
+):
+    """Results of more than 4096 bytes are looked at for overflow once a program has touched the overflow status:
+    aclrtResetOverflowStatus, aclrtGetOverflowStatus, a stream's overflow switch, or an operator of the NPU…FloatStatus family.
+    The text says that some came before; reset the status before the operators that it is to tell of.
+
+    From: our choice: to look at every result costs time that nearly no program wants to spend.
+    """
+
+
 class EmptyGroupInfo(Rule, code="HA121", title="group info not filled", returns="107014"):
     """The group info was created, but aclrtGetAllGroupInfo did not fill it.
 

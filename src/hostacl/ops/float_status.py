@@ -21,7 +21,7 @@ SIZE = 8
 
 def status_shape(call: Call) -> Shape:
     """Eight elements. From here on results are watched."""
-    status.watch()
+    status().watch()
     if call.has("addr") and (size := dims.count(call.shape("addr"))) != SIZE and dims.known(size):
         raise call.refuse("HA504", f"addr = {dims.text(call.shape('addr'))}; allowed: {SIZE} elements.")
     return (SIZE,)
@@ -29,13 +29,13 @@ def status_shape(call: Call) -> Shape:
 
 def no_outputs(call: Call) -> list[Shape]:
     """None. From here on results are watched."""
-    status.watch()
+    status().watch()
     return []
 
 
 def told(dtype: Any) -> Array:
     """The status: its first element 1 after an overflow, else 0."""
-    return np.array([status.seen, *(0,) * (SIZE - 1)], dtype)
+    return np.array([status().seen(), *(0,) * (SIZE - 1)], dtype)
 
 
 @kernel("NPUAllocFloatStatus", shape=status_shape)
@@ -56,7 +56,7 @@ def npu_get_float_status(addr: Array) -> tuple[Array, Array]:
 @kernel("NPUClearFloatStatus", shape=status_shape, updates=("addr",))
 def npu_clear_float_status(addr: Array) -> tuple[Array, Array]:
     """Clears the status; data and addr are zeros."""
-    status.clear()
+    status().clear()
     return told(np.float32), told(np.float32)
 
 
@@ -69,5 +69,5 @@ def npu_get_float_status_v2() -> Array:
 @kernel("NPUClearFloatStatusV2", "NPUClearFloatDebugStatus", shape=no_outputs)
 def npu_clear_float_status_v2() -> tuple[()]:
     """Clears the status; there is no output."""
-    status.clear()
+    status().clear()
     return ()

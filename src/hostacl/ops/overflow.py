@@ -1,89 +1,38 @@
-"""The overflow status: whether an operator's result was not finite since it was last cleared. Watched only when asked for."""
+"""The overflow status: whether an operator's result was not finite since it was last cleared."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from math import prod
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
-from hostacl.config import settings
-from hostacl.ops.call import Call, each_output
+from hostacl.ops.call import Call
 from hostacl.tensors import dtypes
-
-Array = NDArray[Any]
-
-EXPONENT = {dtypes.FLOAT16: 0x7C00, dtypes.BF16: 0x7F80}
-LARGEST = {dtypes.FLOAT16: 0x7BFF, dtypes.BF16: 0x7F7F}
+from hostacl.tensors.spec import TensorSpec
 
 
-class Status:
-    """The process' status; ``seen`` tells of an overflow, ``listeners`` are called at each."""
+class Status(NamedTuple):
+    """The process' status, which the machine keeps: ``seen`` an overflow, ``clear`` it, ``watch`` results of any size."""
 
-    def __init__(self) -> None:
-        self.watching = False
-        self.seen = False
-        self.listeners: list[Callable[[], None]] = []
-        self.starters: list[Callable[[], None]] = []
-
-    def watch(self) -> None:
-        """Starts watching: functions made from now on look at their results. ``starters`` drop those made before."""
-        if not self.watching:
-            self.watching = True
-            for start in self.starters:
-                start()
-
-    def note(self) -> None:
-        """Remembers an overflow."""
-        self.seen = True
-        for listener in self.listeners:
-            listener()
-
-    def clear(self) -> None:
-        """Forgets it."""
-        self.seen = False
+    seen: Callable[[], bool]
+    clear: Callable[[], None]
+    watch: Callable[[], None]
 
 
-status = Status()
+_status = Status(lambda: False, lambda: None, lambda: None)
 
 
-def watched(call: Call, function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function, looking at its float results when the status is watched; as it is for what only moves elements."""
-    places = [
-        (position, spec.dtype)
-        for _, position, spec in each_output(call)
-        if spec.dtype in dtypes.FLOATS or spec.dtype in dtypes.COMPLEXES
-    ]
-    if not status.watching or call.operator.bits or not places:
-        return function
-    saturate, first = settings().saturate, call.inputs_sent
-
-    def run(*arrays: Any) -> Any:
-        shapes = function(*arrays)
-        for place, code in places:
-            array = arrays[first + place]
-            if array is not None and overflowed(written(array, shapes, place), code, saturate):
-                status.note()
-        return shapes
-
-    return run
+def link(machine: Status) -> None:
+    """Says who keeps the status: the machine, which looks at what the operators that it runs have written."""
+    global _status  # noqa: PLW0603 - one status for the process
+    _status = machine
 
 
-def written(array: Array, shapes: Any, place: int) -> Array:
-    """The part of an output that holds results."""
-    if not isinstance(shapes, tuple) or place >= len(shapes):
-        return array
-    return array.reshape(-1)[: prod(shapes[place])]
+def status() -> Status:
+    """The status; of operators run without the machine it sees nothing."""
+    return _status
 
 
-def overflowed(array: Array, code: int, saturate: bool) -> bool:
-    """Whether a result holds an infinity or NaN; where halves saturate, the largest one."""
-    if code not in EXPONENT:
-        parts = np.ascontiguousarray(array).view(np.float16) if code == dtypes.COMPLEX32 else array
-        return not bool(np.isfinite(parts).all())
-    bits = array.view(np.uint16)
-    if saturate and bool(((bits & 0x7FFF) == LARGEST[code]).any()):
-        return True
-    return bool(((bits & EXPONENT[code]) == EXPONENT[code]).any())
+def watched(call: Call, outputs: Sequence[TensorSpec]) -> tuple[int, ...]:
+    """For each output its dtype's code when it holds floats, else -1; nothing for an operator that only moves elements."""
+    codes = tuple(spec.dtype if not spec.absent and spec.dtype in dtypes.FLOATS | dtypes.COMPLEXES else -1 for spec in outputs)
+    return () if call.operator.bits or set(codes) <= {-1} else codes

@@ -17,6 +17,7 @@ from hostacl.config import override, settings
 from hostacl.errors import AclError, Refused
 from hostacl.ops import registry, schema
 from hostacl.ops.call import Call
+from hostacl.ops.overflow import watched
 from hostacl.ops.refusals import refused
 from hostacl.singleop import custom, library
 from hostacl.singleop.keys import Attr
@@ -46,7 +47,8 @@ class Plan:
 
     ``function`` takes an array for every tensor, inputs then outputs (None for one left out). ``inputs`` and ``outputs``
     say which: a new one over the tensor's memory, one that is used as it is (const data), or None. ``shapes`` is EXACT,
-    BY_VALUES or BY_DATA; ``model`` is the model's number; ``label`` is the call in one line.
+    BY_VALUES or BY_DATA; ``model`` is the model's number; ``label`` is the call in one line. ``watched`` are the dtype codes
+    of outputs that are looked at for overflow (-1: not that one), ``saturates``: whether halves saturate.
     """
 
     function: Callable[..., Any]
@@ -55,6 +57,8 @@ class Plan:
     shapes: int
     model: int
     label: str
+    watched: tuple[int, ...]
+    saturates: bool
 
 
 def prepare(
@@ -131,6 +135,8 @@ def _plan(model: Model, inputs: Tensors, outputs: Tensors) -> Plan:
         shapes=EXACT if call.exact else BY_VALUES if call.value_inputs else BY_DATA,
         model=library.number(model),
         label=call_text(model.op_type, inputs, outputs, model.attrs),
+        watched=watched(call, outputs),
+        saturates=settings().saturate,
     )
 
 

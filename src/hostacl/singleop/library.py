@@ -40,7 +40,7 @@ def _last_use(model: Model) -> int:
 models.on_removal(_dropped)
 models.clock = _machine.next_use
 models.other_use = _last_use
-overflow.status.starters.append(lambda: _machine.drop_plans(0))
+overflow.link(overflow.Status(_machine.overflow_seen, _machine.clear_overflow, _machine.watch_overflow))
 
 
 def load(data: bytes) -> None:

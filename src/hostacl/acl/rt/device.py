@@ -129,7 +129,7 @@ def get_device_sat_mode() -> tuple[int, int]:
 
 
 def get_overflow_status(output_addr: int, output_size: int, stream: int) -> int:
-    """Writes the overflow status of a stream to device memory, asynchronously; the code.
+    """Writes whether a result overflowed since the last reset (int64: 1, else 0) to device memory, asynchronously; the code.
 
     C: ``aclrtGetOverflowStatus``.
     """
@@ -137,7 +137,7 @@ def get_overflow_status(output_addr: int, output_size: int, stream: int) -> int:
 
 
 def reset_overflow_status(stream: int) -> int:
-    """Clears the overflow status of a stream, asynchronously; the code.
+    """Clears the overflow status, asynchronously; the code.
 
     C: ``aclrtResetOverflowStatus``.
     """
