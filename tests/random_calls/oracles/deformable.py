@@ -14,7 +14,7 @@ from random_calls.oracle import Within, finite, oracle, shapes
 from random_calls.oracles.conv import LETTERS, ordered
 
 
-@shapes("DeformableOffsets")
+@shapes("DeformableOffsets", "DeformableOffsetsGrad")
 def deformable_call(d: Dice) -> None:
     one = d.wants("one element")
     kernel, stride, dilation = ([1 if one else d.int(1, 2) for _ in range(2)] for _ in range(3))
@@ -37,8 +37,13 @@ def deformable_call(d: Dice) -> None:
     letters = LETTERS[layout]
     x = {"N": batch, "C": channels, "H": sizes[0], "W": sizes[1]}
     where = {"N": batch, "C": planes, "H": out[0], "W": out[1]}
-    d.tensor("x", tuple(x[letter] for letter in letters), -4, 4, format=layout)
-    shifts = d.rng.uniform(-1.5, 1.5, tuple(where[letter] for letter in letters))
+    backward = d.prototype.op_type.endswith("Grad")
+    if backward:
+        y = {**x, "H": out[0] * kernel[0], "W": out[1] * kernel[1]}
+        d.tensor("grad", np.asarray(d.rng.uniform(-4, 4, tuple(y[letter] for letter in letters))), format=layout)
+    images = tuple(x[letter] for letter in letters)
+    d.tensor("x", np.asarray(d.rng.uniform(-4, 4, images)) if backward else images, -4, 4, format=layout)
+    shifts = (d.rng.integers(-96, 96, tuple(where[letter] for letter in letters)) + 0.5) / 64  # never a whole pixel
     d.tensor("offsets", shifts, dtype=d.dtype, format=layout)
     for name, numbers in (("strides", stride), ("dilations", dilation)):
         by_letter = {"N": 1, "C": 1, "H": numbers[0], "W": numbers[1]}
@@ -50,7 +55,8 @@ def deformable_call(d: Dice) -> None:
     if groups > 1:
         d.attrs["deformable_groups"] = ("int", groups)
     d.values.update(kernel=kernel, stride=stride, dilation=dilation, pads=pads, out=out, groups=groups, modulated=modulated)
-    d.output("y", format=layout)
+    for name in ("grad_x", "grad_offsets") if backward else ("y",):
+        d.output(name, format=layout)
 
 
 @oracle("DeformableOffsets", family="conv")
@@ -74,3 +80,38 @@ def deformable(x: Any, offsets: Any, dice: Dice) -> Any:
         y[n, c, h * kh + i, w * kw + j] = total * mask
         slack[n, c, h * kh + i, w * kw + j] = size * abs(mask) * 2.0**-22
     return Within(ordered(y, "NCHW", letters), ordered(slack, "NCHW", letters))
+
+
+@oracle("DeformableOffsetsGrad", family="conv")
+def deformable_grad(grad: Any, x: Any, offsets: Any, dice: Dice) -> Any:
+    """Each element's value is a product of three straight lines, so that differences are derivatives."""
+    v, letters = dice.values, LETTERS[dice.inputs["x"][0].spec.format]
+    grads, images, planes = (ordered(one, letters, "NCHW") for one in (grad, x, offsets))
+    (kh, kw), (oh, ow), groups = v["kernel"], v["out"], v["groups"]
+    count, step = groups * kh * kw, 1e-4
+    dx, moved = np.zeros(images.shape), np.zeros(planes.shape)
+
+    def value(image: Any, row: float, column: float, gradient: Any = None, share: float = 0.0) -> float:
+        total = 0.0
+        for r, s in itertools.product((math.floor(row), math.floor(row) + 1), (math.floor(column), math.floor(column) + 1)):
+            if 0 <= r < image.shape[0] and 0 <= s < image.shape[1]:
+                weight = (1 - abs(row - r)) * (1 - abs(column - s))
+                total += image[r, s] * weight
+                if gradient is not None:
+                    gradient[r, s] += share * weight
+        return total
+
+    for n, c, h, w, i, j in itertools.product(*map(range, (*images.shape[:2], oh, ow, kh, kw))):
+        plane = (c // (images.shape[1] // groups) * kh + i) * kw + j
+        row = h * v["stride"][0] + i * v["dilation"][0] - v["pads"][0] + planes[n, count + plane, h, w]
+        column = w * v["stride"][1] + j * v["dilation"][1] - v["pads"][2] + planes[n, plane, h, w]
+        mask = planes[n, 2 * count + plane, h, w] if v["modulated"] else 1.0
+        dy, image = grads[n, c, h * kh + i, w * kw + j], images[n, c]
+        here = value(image, row, column, dx[n, c], dy * mask)
+        if v["modulated"]:
+            moved[n, 2 * count + plane, h, w] += dy * here
+        across = (value(image, row, column + step) - value(image, row, column - step)) / (2 * step)
+        down = (value(image, row + step, column) - value(image, row - step, column)) / (2 * step)
+        moved[n, plane, h, w] += dy * mask * across
+        moved[n, count + plane, h, w] += dy * mask * down
+    return Within(ordered(dx, "NCHW", letters), 1e-5), Within(ordered(moved, "NCHW", letters), 1e-5)
