@@ -249,3 +249,11 @@ class UserOperators(Rule, code="HA529", title="user operators cannot be loaded",
 
     From: our choice.
     """
+
+
+class EngineMissing(Rule, code="HA530", title="engine not installed", returns="500002"):
+    """HOSTACL_ENGINE names an engine whose package this Python does not have. ``onnxruntime`` comes with
+    ``pip install hostacl[ort]``; without the setting, operators run natively. ``hostacl doctor`` tells which engine is in use.
+
+    From: our choice.
+    """

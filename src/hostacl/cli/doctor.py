@@ -103,12 +103,22 @@ def _first(name: str, folders: list[str]) -> str:
     return f"{'hostacl' if ours else 'NOT hostacl'}, {found[0]}, the first of {len(folders)} folders searched{behind}"
 
 
+def engine_in_use(name: str) -> str:
+    """The engine that the settings name, and whether it can be used."""
+    if name != "onnxruntime":
+        return name
+    from hostacl.ops.engines.sessions import runtime
+
+    found = runtime()
+    return f"{name}, NOT in use: {found}" if isinstance(found, str) else f"{name} {found.__version__}"
+
+
 def engine() -> Section:
     """How operators are computed, and which product is played."""
     from hostacl import _kernels
 
     settings = config.settings()
-    yield "engine", settings.engine
+    yield "engine", engine_in_use(settings.engine)
     yield (
         "SIMD",
         f"{_kernels.simd_level()} (this machine can: {', '.join(_kernels.simd_levels())}), {_kernels.threads()} threads",

@@ -15,6 +15,7 @@ from hostacl.errors import Failed, Refused
 from hostacl.ops import dims, precision, smallfloat
 from hostacl.ops.batches import in_batches
 from hostacl.ops.call import Call, each_output
+from hostacl.ops.engines.sessions import usable
 from hostacl.tensors import dtypes, formats
 from hostacl.tensors.spec import TensorSpec
 
@@ -37,9 +38,27 @@ class Out(NamedTuple):
 
 def function(call: Call) -> Callable[..., Shapes]:
     """What runs the call: a function of NumPy or _kernels that does just this, else the kernel between loads and stores."""
+    by_engine = _engine(call) if settings().engine == "onnxruntime" and usable() is not None else None
+    return by_engine or _native(call)
+
+
+def _native(call: Call) -> Callable[..., Shapes]:
+    """The call without an engine."""
     if call.operator.direct is not None and is_simple(call) and (fast := call.operator.direct(call)) is not None:
         return fast
     return in_batches(call, _general) or _general(call)
+
+
+def _engine(call: Call) -> Callable[..., Shapes] | None:
+    """The call by ONNX Runtime: on the arrays as they lie, or in the kernel's place; None where it does not take it."""
+    from hostacl.ops.engines import onnxruntime, recipe
+
+    if (found := onnxruntime.recipe(call)) is None:
+        return None
+    if onnxruntime.too_large(call):
+        return in_batches(call, lambda part: (None if onnxruntime.too_large(part) else _engine(part)) or _general(part))
+    fast = recipe.straight(found, call, _native(call)) if is_simple(call) else None
+    return fast or _general(call, recipe.as_kernel(found, call))
 
 
 def is_simple(call: Call) -> bool:
@@ -58,13 +77,13 @@ def _as_it_comes(spec: TensorSpec, value_input: bool) -> bool:
     )
 
 
-def _general(call: Call) -> Callable[..., Shapes]:
-    """The kernel between loads and stores."""
+def _general(call: Call, by: Callable[..., Any] | None = None) -> Callable[..., Shapes]:
+    """The kernel, or what stands in its place, between loads and stores."""
     current = settings()
     bits, soc = call.operator.bits, current.soc
     loaders = [(name, _loader(call, source, bits, soc)) for name, source in call.operator.parameters]
     stores, update = _stores(call, bits, current.saturate, soc), _updates(call, bits, current.saturate, soc)
-    kernel, exact, waiting, first = call.operator.kernel, call.exact, call.unknown_values, call.inputs_sent
+    kernel, exact, waiting, first = by or call.operator.kernel, call.exact, call.unknown_values, call.inputs_sent
 
     def run(*arrays: Any) -> Shapes:
         try:
