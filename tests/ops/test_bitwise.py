@@ -36,6 +36,14 @@ def test_logical_or_takes_numbers_and_gives_bool():
     assert result.tolist() == [False, True, True]
 
 
+def test_logical_or_of_numbers_gives_numbers_where_the_output_is_described_so():
+    x, y = np.array([0, 2, 0], np.int32), np.array([0, 0, 5], np.int32)
+    got = run("LogicalOr", x, y, outputs=[TensorSpec(dtypes.INT32, (3,), 2)])
+    assert (got.dtype, got.tolist()) == (np.int32, [0, 1, 1])
+    with pytest.raises(Refused, match="LogicalOr: y = DT_FLOAT"):
+        bind("LogicalOr", [x, y], [TensorSpec(dtypes.FLOAT, (3,), 2)])
+
+
 def test_floats_have_no_bits():
     with pytest.raises(Refused, match=r"HA502.*BitwiseAnd.*DT_FLOAT"):
         bind("BitwiseAnd", [np.ones(2, np.float32), np.ones(2, np.float32)])

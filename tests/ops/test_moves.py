@@ -152,3 +152,10 @@ def test_view_copy_described_as_the_view_leaves_the_rest_of_the_memory():
     described = spec(np.empty((2, 3), F32))
     bind("ViewCopy", inputs, [described], const=(1, 2, 3, 5, 6, 7)).function()(*inputs, memory[:6].reshape(2, 3))
     assert memory.tolist() == [1, 9, 2, 9, 3, 9, 4, 9, 5, 9, 6]
+
+
+def test_view_copy_of_masks():
+    dst, src = np.zeros((2, 2), bool), np.array([True, False])
+    places = [np.array(one, I64) for one in ((2,), (1,), (2,))], [np.array(one, I64) for one in ((2,), (1,), (0,))]
+    got = run("ViewCopy", dst, *places[0], src, *places[1], const=[1, 2, 3, 5, 6, 7])
+    assert got.tolist() == [[False, False], [True, False]]

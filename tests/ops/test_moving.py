@@ -165,3 +165,22 @@ def test_masked_fill_takes_a_scalar_for_one_element():
     """torch-npu: x is [1] where y is described as a scalar."""
     described = [spec(np.zeros((), np.float32))]
     assert run("MaskedFill", np.ones(1, np.float32), np.array(True), np.array(3, np.float32), outputs=described).tolist() == 3
+
+
+MASK = np.array([[True, False, True], [False, False, True]])
+
+
+@pytest.mark.parametrize(
+    ("op", "inputs", "attrs", "expected"),
+    [
+        ("Slice", [MASK, np.array([0, 1]), np.array([2, 2])], {}, MASK[:, 1:]),
+        ("ConcatD", [MASK, MASK], {"concat_dim": 0, "N": 2}, np.concatenate([MASK, MASK])),
+        ("Tile", [MASK, np.array([2, 1])], {}, np.tile(MASK, (2, 1))),
+        ("AsStrided", [MASK, np.array([3, 2]), np.array([1, 3]), np.array([0])], {}, MASK.T),
+        ("ZerosLike", [MASK], {}, np.zeros_like(MASK)),
+        ("NotEqual", [MASK, MASK[:1]], {}, MASK ^ MASK[:1]),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_masks_are_moved_although_the_prototypes_have_no_bool(op, inputs, attrs, expected):
+    same_bits(run(op, *inputs, const=range(1, len(inputs)) if op in ("Slice", "Tile", "AsStrided") else (), **attrs), expected)

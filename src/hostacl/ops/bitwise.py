@@ -17,10 +17,20 @@ from hostacl.tensors import dtypes
 Array = NDArray[Any]
 
 REALS = tuple(sorted(dtypes.INTEGERS | dtypes.FLOATS))
-NUMBERS_TOO = dict.fromkeys(("x1", "x2"), REALS)
+NUMBERS_TOO = dict.fromkeys(("x1", "x2", "y"), REALS)
 """Some headers list numbers for LogicalOr; a number counts as true unless it is 0."""
 
-binary("LogicalOr", np.logical_or, "Whether one of two is true; a number is unless it is 0.", dtypes=NUMBERS_TOO)
+
+def truth_dtype(call: Call) -> int:
+    """bool; of numbers also their own type, where the output is described so (torch-npu casts it afterwards)."""
+    given = call.outputs["y"].specs
+    return given[0].dtype if given and given[0].dtype == call.dtype("x1") else dtypes.BOOL
+
+
+binary(
+    "LogicalOr", np.logical_or, "Whether one of two is true; a number is unless it is 0.",
+    dtypes=NUMBERS_TOO, dtype={"y": truth_dtype},
+)  # fmt: skip
 binary("LogicalAnd", np.logical_and, "Whether both of two are true.")
 unary("LogicalNot", np.logical_not, "True where x is false.")
 

@@ -14,11 +14,12 @@ from hostacl.ops.declare import comparison
 from hostacl.ops.dims import Shape
 from hostacl.ops.registry import kernel
 from hostacl.ops.shapes import broadcast, equal_dims
+from hostacl.tensors import dtypes
 
 Array = NDArray[Any]
 
 comparison("Equal", np.equal)
-comparison("NotEqual", np.not_equal)
+comparison("NotEqual", np.not_equal, dtypes=dict.fromkeys(("x1", "x2"), (dtypes.BOOL,)))  # torch-npu: logical_xor
 comparison("Greater", np.greater)
 comparison("GreaterEqual", np.greater_equal)
 comparison("Less", np.less)

@@ -14,7 +14,7 @@ from hostacl.ops import dims, precision
 from hostacl.ops.call import Call
 from hostacl.ops.dims import Between, Shape
 from hostacl.ops.fill import unknown_sizes
-from hostacl.ops.registry import kernel
+from hostacl.ops.registry import BOOL_TOO, kernel
 from hostacl.ops.shapes import equal_dims, rank_is, same_as, sizes
 from hostacl.tensors import dtypes
 
@@ -29,7 +29,7 @@ def fills_with(call: Call, value: float) -> Callable[[Any, Array], None]:
     return lambda x, y: np.copyto(y, cell)
 
 
-@kernel("ZerosLike", shape=same_as("x"), bits=True, direct=lambda call: fills_with(call, 0))
+@kernel("ZerosLike", shape=same_as("x"), bits=True, dtypes=BOOL_TOO, direct=lambda call: fills_with(call, 0))
 def zeros_like(x: Array) -> Array:
     """Zeros in the shape and type of x."""
     return np.zeros(x.shape, x.dtype)

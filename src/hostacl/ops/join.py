@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from hostacl.ops import dims
 from hostacl.ops.call import Call
 from hostacl.ops.dims import Between, Dim, Shape
-from hostacl.ops.registry import kernel
+from hostacl.ops.registry import BOOL_TOO, kernel
 from hostacl.ops.shapes import axis as checked_axis
 from hostacl.ops.shapes import equal_dims
 
@@ -52,7 +52,7 @@ def unknown_join(shapes: list[Shape]) -> Shape:
     return tuple(totals)
 
 
-@kernel("Concat", "ConcatD", "ConcatV2", shape=joined, values=("concat_dim",), bits=True)
+@kernel("Concat", "ConcatD", "ConcatV2", shape=joined, values=("concat_dim",), bits=True, dtypes=BOOL_TOO)
 def concat(x: list[Array], concat_dim: Any) -> Array:
     """The tensors one after the other along an axis."""
     return np.concatenate(x, axis=int(np.asarray(concat_dim).reshape(())))

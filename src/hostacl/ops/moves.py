@@ -16,7 +16,7 @@ from hostacl.ops.call import Call
 from hostacl.ops.checking import fits
 from hostacl.ops.dims import Shape
 from hostacl.ops.fill import unknown_sizes
-from hostacl.ops.registry import kernel
+from hostacl.ops.registry import BOOL_TOO, kernel
 from hostacl.ops.run import Out
 from hostacl.ops.shapes import equal_dims, same_as, sizes
 from hostacl.tensors import dtypes
@@ -99,7 +99,7 @@ def check_ends(call: Call, tensor: str, names: Sequence[str], view: View) -> Non
         raise call.refuse("HA519", f"{told} reach from element {low} to {high}; {tensor} has {dims.text((count,))} elements.")
 
 
-@kernel("AsStrided", shape=lambda call: checked_view(call, "x"), values=VIEW, bits=True)
+@kernel("AsStrided", shape=lambda call: checked_view(call, "x"), values=VIEW, bits=True, dtypes=BOOL_TOO)
 def as_strided_(x: Array, size: Any, stride: Any, storage_offset: Any) -> Array:
     """A copy of a strided view of x's memory, all in elements; strides may be 0 or negative, the view must stay within x."""
     return view_of(size, stride, storage_offset).of(np.ascontiguousarray(x))
@@ -117,7 +117,10 @@ def viewed(call: Call) -> Shape:
 VIEWS = [prefix + one for prefix in ("dst_", "src_") for one in VIEW]
 
 
-@kernel("ViewCopy", shape=viewed, values=VIEWS, bits=True, updates=("dst",))
+BOTH_BOOL = dict.fromkeys(("dst", "src"), (dtypes.BOOL,))
+
+
+@kernel("ViewCopy", shape=viewed, values=VIEWS, bits=True, updates=("dst",), dtypes=BOTH_BOOL)
 def view_copy(
     dst: Array,
     dst_size: Any,

@@ -12,11 +12,15 @@ from typing import Any, TypeVar
 
 from hostacl.ops.operator import DtypeRule, Operator, ShapeRule
 from hostacl.ops.schema import Generation, Prototype, prototype
+from hostacl.tensors.dtypes import BOOL
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 SPECIAL = frozenset({"out", "formats", "call"})
 """Parameters that a kernel may ask for beside the prototype's: the described outputs, the formats by name, the bound call."""
+
+BOOL_TOO: Mapping[str, Iterable[int]] = dict.fromkeys(("x", "y"), (BOOL,))
+"""For operators that only move elements: ONNX Runtime and torch-npu send them bool, which the prototypes' lists lack."""
 
 _operators: dict[str, Operator] = {}
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from hostacl.ops import dims, runtime
 from hostacl.ops.call import Call, Unknown
 from hostacl.ops.dims import Between, Shape
-from hostacl.ops.registry import kernel
+from hostacl.ops.registry import BOOL_TOO, kernel
 from hostacl.ops.shapes import axis as checked_axis
 from hostacl.ops.shapes import broadcast_shapes
 
@@ -80,7 +80,7 @@ def repeated(x: Array, multiples: Sequence[int]) -> Array:
     return np.broadcast_to(apart, pairs).reshape([times * dim for times, dim in zip(multiples, shape, strict=True)])
 
 
-@kernel("Tile", "TileD", shape=tiled, values=("multiples",), bits=True)
+@kernel("Tile", "TileD", shape=tiled, values=("multiples",), bits=True, dtypes=BOOL_TOO)
 def tile(x: Array, multiples: Any, call: Call) -> Array:
     """x so often along each axis as multiples says; more multiples than dims repeat it along new dims in front."""
     shape, times = tiles(call, x.shape, runtime.whole(multiples))

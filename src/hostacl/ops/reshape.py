@@ -12,9 +12,8 @@ from hostacl import _kernels
 from hostacl.ops import dims
 from hostacl.ops.call import Call, Unknown
 from hostacl.ops.dims import Between, Dim, Shape
-from hostacl.ops.registry import kernel
+from hostacl.ops.registry import BOOL_TOO, kernel
 from hostacl.ops.shapes import axes, broadcast_dim
-from hostacl.tensors import dtypes
 
 Array = NDArray[Any]
 
@@ -54,10 +53,6 @@ def direct_transpose(call: Call) -> Any:
     return lambda x, *rest: copy(x, rest[-1], perm)
 
 
-BOOL_TOO = dict.fromkeys(("x", "y"), (dtypes.BOOL,))
-"""ONNX Runtime sends bool to TransposeD."""
-
-
 @kernel("Transpose", "TransposeD", shape=transposed, values=("perm",), bits=True, direct=direct_transpose, dtypes=BOOL_TOO)
 def transpose(x: Array, perm: Any) -> Array:
     """x with its axes in the order of perm."""
@@ -90,7 +85,7 @@ def _slice_size(call: Call, place: int, dim: Dim, offset: int, size: int) -> Dim
     return dim - offset if size == -1 else size
 
 
-@kernel("Slice", "SliceD", shape=sliced, values=("offsets", "size"), bits=True)
+@kernel("Slice", "SliceD", shape=sliced, values=("offsets", "size"), bits=True, dtypes=BOOL_TOO)
 def slice_(x: Array, offsets: Any, size: Any) -> Array:
     """x[offset : offset + size] along each axis; size -1 is to the end."""
     ranges = zip((int(one) for one in offsets), (int(one) for one in size), strict=True)
