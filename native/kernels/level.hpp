@@ -7,6 +7,7 @@
 #include "kernels/reduce.hpp"
 #include "kernels/rows.hpp"
 #include "kernels/scan.hpp"
+#include "kernels/scatter.hpp"
 #include "kernels/table.hpp"
 
 #define HACL_FLOATS(loop, ...) {loop<Half __VA_ARGS__>, loop<Bfloat16 __VA_ARGS__>, loop<float __VA_ARGS__>, loop<double __VA_ARGS__>}
@@ -49,6 +50,8 @@ const Table HACL_JOIN(table_, HACL_LEVEL) = {
     {HACL_NARROW(column_place, , LargerLater), HACL_NARROW(column_place, , SmallerLater)},
     {HACL_NARROW(place_of, , Maximum), HACL_NARROW(place_of, , Minimum)},
     {HACL_FLOATS(scan_columns, , Add), HACL_FLOATS(scan_columns, , Multiply)},
-    {HACL_FLOATS(scan_row, , Add), HACL_FLOATS(scan_row, , Multiply)}};
+    {HACL_FLOATS(scan_row, , Add), HACL_FLOATS(scan_row, , Multiply)},
+    {HACL_NARROW(scatter_rows, , Add), HACL_NARROW(scatter_rows, , Subtract), HACL_NARROW(scatter_rows, , Multiply),
+     HACL_NARROW(scatter_rows, , Maximum), HACL_NARROW(scatter_rows, , Minimum)}};
 
 }  // namespace hacl

@@ -15,6 +15,7 @@ enum BinaryOp { kAdd, kSubtract, kMultiply, kDivide, kMaximum, kMinimum, kDivide
 enum CompareOp { kEqual, kNotEqual, kLess, kLessEqual, kGreater, kGreaterEqual, kCompareOps };
 enum ReduceOp { kSum, kProduct, kLargest, kSmallest, kReduceOps };
 enum UnaryOp { kAbsolute, kNegative, kRelu, kSqrt, kReciprocal, kSquare, kExp, kAdds, kMuls, kFloor, kCeil, kTrunc, kRint, kRsqrt, kUnaryOps };
+enum ScatterOp { kScatterAdd, kScatterSubtract, kScatterMultiply, kScatterMax, kScatterMin, kScatterOps };
 enum FusedOp { kAddProduct, kAddQuotient, kInterpolate, kFusedOps };
 
 constexpr int kNarrowKinds = 3;             // float16, bfloat16, float32: the kinds whose reductions give doubles
@@ -34,6 +35,7 @@ using RowLoop = double (*)(const void* x, std::size_t n);
 using ColumnPlace = void (*)(const void* x, std::size_t rows, std::size_t stride, std::size_t columns, std::int32_t* place);
 using RowPlace = std::int64_t (*)(const void* x, std::size_t n);
 using ScanColumns = void (*)(const void* x, void* out, std::size_t rows, std::ptrdiff_t stride, std::size_t columns, bool exclusive);
+using ScatterRows = void (*)(float* target, const std::int64_t* rows, const void* updates, std::size_t count, std::size_t width);
 using ScanRow = void (*)(const void* x, void* out, std::size_t n, bool reverse, bool exclusive);
 
 struct Table {
@@ -58,6 +60,7 @@ struct Table {
   RowPlace place_row[2][kNarrowKinds];
   ScanColumns scan_columns[2][kFloatKinds];    // sums, products; they may run in place
   ScanRow scan_row[2][kFloatKinds];
+  ScatterRows scatter_rows[kScatterOps][kNarrowKinds];
 };
 
 const Table& table();                            // the level in use

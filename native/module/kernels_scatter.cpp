@@ -1,17 +1,20 @@
-// Rows of updates combined, one after the other, with the rows of a target that numbers name.
+// Updates combined, one after the other, with the rows or elements of a target that integers name.
 #include <cstring>
 #include <memory>
 #include <new>
 #include <type_traits>
 
-#include "module/kernels_array.hpp"
+#include "module/kernels_places.hpp"
 
 namespace hacl::module {
 namespace {
 
-enum ScatterOp { kScatterAdd, kScatterSubtract, kScatterMultiply, kScatterMax, kScatterMin, kScatterOps };
-constexpr const char* kScatterNames[] = {"scatter_add", "scatter_subtract", "scatter_multiply", "scatter_max", "scatter_min"};
+constexpr int kScatterAssign = kScatterOps;
+constexpr const char* kNames[] = {"scatter_add", "scatter_subtract", "scatter_multiply", "scatter_max", "scatter_min", "scatter_assign"};
+constexpr const char* kElementNames[] = {"elements_add", "elements_subtract", "elements_multiply", "elements_max", "elements_min",
+                                         "elements_assign"};
 constexpr const char* kNumbers = "float32, float64, an integer type";
+constexpr std::int64_t kPlaces = 1024;  // worked out at once
 
 template <int op, class T>
 T combined(T a, T b) {
@@ -26,83 +29,31 @@ T combined(T a, T b) {
 }
 
 template <int op, class T>
-void combine_rows(const View& target, const std::int64_t* rows, const View& updates) {
-  const std::int64_t width = target.shape[1];
-  auto to = reinterpret_cast<T*>(target.data);
-  auto from = reinterpret_cast<const T*>(updates.data);
-  for (std::int64_t i = 0; i < updates.shape[0]; ++i, from += width) {
-    T* row = to + rows[i] * width;
-    for (std::int64_t j = 0; j < width; ++j) row[j] = combined<op>(row[j], from[j]);
+void combine_rows(char* target, const std::int64_t* rows, const void* updates, std::size_t count, std::size_t width) {
+  auto to = reinterpret_cast<T*>(target);
+  auto from = static_cast<const T*>(updates);
+  for (std::size_t i = 0; i < count; ++i, from += width) {
+    T* row = to + static_cast<std::size_t>(rows[i]) * width;
+    for (std::size_t j = 0; j < width; ++j) row[j] = combined<op>(row[j], from[j]);
   }
 }
+
+using Rows = void (*)(char* target, const std::int64_t* rows, const void* updates, std::size_t count, std::size_t width);
 
 template <int op>
-bool combine_kind(const View& target, const std::int64_t* rows, const View& updates) {
-  switch (target.kind) {
-    case kFloat: combine_rows<op, float>(target, rows, updates); return true;
-    case kDouble: combine_rows<op, double>(target, rows, updates); return true;
-    case kInt8: combine_rows<op, std::int8_t>(target, rows, updates); return true;
-    case kUint8: combine_rows<op, std::uint8_t>(target, rows, updates); return true;
-    case kInt16: combine_rows<op, std::int16_t>(target, rows, updates); return true;
-    case kUint16: combine_rows<op, std::uint16_t>(target, rows, updates); return true;
-    case kInt32: combine_rows<op, std::int32_t>(target, rows, updates); return true;
-    case kUint32: combine_rows<op, std::uint32_t>(target, rows, updates); return true;
-    case kInt64: combine_rows<op, std::int64_t>(target, rows, updates); return true;
-    case kUint64: combine_rows<op, std::uint64_t>(target, rows, updates); return true;
-    default: return false;
+Rows combine_kind(Kind kind) {  // nullptr: not for this kind
+  switch (kind) {
+    case kDouble: return combine_rows<op, double>;
+    case kInt8: return combine_rows<op, std::int8_t>;
+    case kUint8: return combine_rows<op, std::uint8_t>;
+    case kInt16: return combine_rows<op, std::int16_t>;
+    case kUint16: return combine_rows<op, std::uint16_t>;
+    case kInt32: return combine_rows<op, std::int32_t>;
+    case kUint32: return combine_rows<op, std::uint32_t>;
+    case kInt64: return combine_rows<op, std::int64_t>;
+    case kUint64: return combine_rows<op, std::uint64_t>;
+    default: return nullptr;
   }
-}
-
-bool view_row_numbers(PyObject* object, const char* name, std::int64_t count, View* rows, Owned* held) {
-  const Argument argument{name, "rows"};
-  if (!view(object, argument, rows)) return false;
-  if (rows->kind != kInt64) return refuse_dtype(*rows, argument, "int64");
-  if (rows->nd != 1) return refuse_shape(*rows, argument, "one axis");
-  if (!rows->dense && !replace_by_copy(rows, argument, held)) return false;
-  auto numbers = reinterpret_cast<const std::int64_t*>(rows->data);
-  for (std::int64_t i = 0; i < rows->count; ++i) {
-    if (static_cast<std::uint64_t>(numbers[i]) < static_cast<std::uint64_t>(count)) continue;
-    PyErr_Format(PyExc_ValueError, "%s(): rows[%lld] = %lld; allowed: 0 to %lld", name, static_cast<long long>(i),
-                 static_cast<long long>(numbers[i]), static_cast<long long>(count - 1));
-    return false;
-  }
-  return true;
-}
-
-// (target, rows, updates): the target is changed in place.
-struct Scatter {
-  View target, rows, updates;
-  Owned held_rows, held_updates;
-
-  bool read(const char* name, PyObject* const* args, Py_ssize_t n) {
-    if (!expect_arguments(name, n, 3, 3) || !view_output(args[0], {name, "target"}, &target)) return false;
-    if (target.nd != 2 || !target.dense) return refuse_shape(target, {name, "target"}, "two axes, contiguous");
-    if (!view_row_numbers(args[1], name, target.shape[0], &rows, &held_rows)) return false;
-    const Argument argument{name, "updates"};
-    if (!view(args[2], argument, &updates)) return false;
-    if (updates.kind != target.kind || updates.size != target.size) return refuse_dtype(updates, argument, "the dtype of target");
-    if (updates.nd != 2 || updates.shape[0] != rows.count || updates.shape[1] != target.shape[1]) {
-      return refuse_shape(updates, argument, "a row for each of rows, as long as those of target");
-    }
-    if (updates.dense && !overlaps(updates, target) && updates.data != target.data) return true;
-    return replace_by_copy(&updates, argument, &held_updates);
-  }
-
-  const std::int64_t* numbers() const { return reinterpret_cast<const std::int64_t*>(rows.data); }
-};
-
-template <int op>
-PyObject* scatter(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  constexpr const char* name = kScatterNames[op];
-  Scatter call;
-  if (!call.read(name, args, n)) return nullptr;
-  bool known;
-  {
-    const Unlocked unlocked(call.updates.count);
-    known = combine_kind<op>(call.target, call.numbers(), call.updates);
-  }
-  if (!known && !refuse_dtype(call.target, {name, "target"}, kNumbers)) return nullptr;
-  Py_RETURN_NONE;
 }
 
 template <class Word>
@@ -111,62 +62,180 @@ void assign_words(char* to, const std::int64_t* rows, const char* from, std::int
   for (std::int64_t i = 0; i < n; ++i) std::memcpy(to + rows[i] * size, from + i * size, sizeof(Word));
 }
 
-PyObject* scatter_assign(PyObject*, PyObject* const* args, Py_ssize_t n) {
+void assign_rows(char* to, const std::int64_t* rows, const char* from, std::int64_t n, std::int64_t bytes) {
+  if (bytes == 1) return assign_words<std::uint8_t>(to, rows, from, n);
+  if (bytes == 2) return assign_words<std::uint16_t>(to, rows, from, n);
+  if (bytes == 4) return assign_words<std::uint32_t>(to, rows, from, n);
+  if (bytes == 8) return assign_words<std::uint64_t>(to, rows, from, n);
+  for (std::int64_t i = 0; i < n; ++i) std::memcpy(to + rows[i] * bytes, from + i * bytes, static_cast<std::size_t>(bytes));
+}
+
+bool narrow_float(const View& v) { return v.kind < kNarrowKinds; }
+
+constexpr std::size_t kBuckets = 1 << 16;  // a power of two
+
+// How many updates a row may get, and room to count them.
+struct Limit {
+  std::uint8_t most = 0;  // 0: any number
+  std::size_t rows = 0;
+  std::unique_ptr<std::uint8_t[]> times;
+};
+
+// A call: out = target, then changed by updates; out may be the target, or float32 where the others are of a half type.
+struct Scatter {
+  View target, updates, out;
+  Places places;
+  std::int64_t width = 1;
+  Owned held_target, held_updates;
+
+  bool read_arrays(const char* name, PyObject* in, PyObject* change, PyObject* result) {
+    if (!view(in, {name, "target"}, &target) || !view_output(result, {name, "out"}, &out)) return false;
+    if (!view(change, {name, "updates"}, &updates)) return false;
+    if (!target.dense && !replace_by_copy(&target, {name, "target"}, &held_target)) return false;
+    if (!out.dense || !same_shape(out, target)) return refuse_shape(out, {name, "out"}, "the shape of target, contiguous");
+    if (updates.kind != target.kind || updates.size != target.size) return refuse_dtype(updates, {name, "updates"}, "the dtype of target");
+    const bool widened = out.kind == kFloat && narrow_float(target);
+    const bool same = out.kind == target.kind && out.size == target.size;
+    return widened || same || refuse_dtype(out, {name, "out"}, "the dtype of target, float32 where that is a half type");
+  }
+
+  bool read_rows(const char* name, PyObject* const* args) {
+    if (!read_arrays(name, args[0], args[2], args[3])) return false;
+    if (target.nd != 2) return refuse_shape(target, {name, "target"}, "two axes");
+    if (!places.read_rows(args[1], {name, "rows"}, target.shape[0])) return false;
+    width = target.shape[1];
+    const bool fits = updates.nd == 2 && updates.shape[0] == places.count() && updates.shape[1] == width;
+    if (!fits) return refuse_shape(updates, {name, "updates"}, "a row for each of rows, as long as those of target");
+    return set_apart(name, "rows");
+  }
+
+  bool read_elements(const char* name, PyObject* const* args) {
+    if (!read_arrays(name, args[0], args[2], args[4])) return false;
+    const long axis = PyLong_AsLong(args[3]);
+    if (axis == -1 && PyErr_Occurred()) return false;
+    if (!places.read_elements(args[1], {name, "indices"}, target, static_cast<int>(axis))) return false;
+    if (!same_shape(updates, places.numbers())) return refuse_shape(updates, {name, "updates"}, "the shape of indices");
+    return set_apart(name, "indices");
+  }
+
+  bool set_apart(const char* name, const char* numbers) {
+    if (!separate(&target, out, {name, "target"}, &held_target) || !places.keep_apart(out, {name, numbers})) return false;
+    const bool copied = !updates.dense || overlaps(updates, out) || updates.data == out.data;
+    return !copied || replace_by_copy(&updates, {name, "updates"}, &held_updates);
+  }
+
+  void start() const {
+    if (out.kind != target.kind) {
+      table().convert[target.kind][kFloat](target.data, out.data, static_cast<std::size_t>(out.count), false);
+    } else if (out.data != target.data) {
+      std::memcpy(out.data, target.data, static_cast<std::size_t>(out.count * out.size));
+    }
+  }
+
+  // Calls each(places, updates, n) for one block of them after the other, as long as it gives true.
+  template <class Each>
+  bool blocks(Each each) const {
+    std::int64_t room[kPlaces];
+    for (std::int64_t i = 0; i < places.count(); i += kPlaces) {
+      const std::int64_t n = places.count() - i < kPlaces ? places.count() - i : kPlaces;
+      if (!each(places.fill(i, n, room), updates.data + i * width * updates.size, n)) return false;
+    }
+    return true;
+  }
+
+  // Rows that share a bucket are counted together; false tells of a bucket, so of a row only where each has its own.
+  bool few_in(const Limit& limit, std::size_t buckets) const {
+    std::uint8_t* times = limit.times.get();
+    std::memset(times, 0, buckets);
+    const std::size_t mask = buckets == kBuckets ? kBuckets - 1 : SIZE_MAX;
+    return blocks([&](const std::int64_t* rows, const char*, std::int64_t n) {
+      std::uint8_t most = 0;
+      for (std::int64_t i = 0; i < n; ++i) {
+        std::uint8_t& time = times[static_cast<std::size_t>(rows[i]) & mask];
+        time = static_cast<std::uint8_t>(time + (time <= limit.most));
+        most = time > most ? time : most;
+      }
+      return most <= limit.most;
+    });
+  }
+
+  bool fits(const Limit& limit) const {
+    if (limit.most == 0) return true;
+    const bool sparse = static_cast<std::size_t>(places.count()) < kBuckets * limit.most / 3;  // else shared buckets overflow
+    if (limit.rows > kBuckets && sparse && few_in(limit, kBuckets)) return true;
+    return few_in(limit, limit.rows < kBuckets ? kBuckets : limit.rows);
+  }
+
+  // False when a row gets more than limit updates (0: no limit); nothing is done then.
+  template <int op>
+  bool run(const Limit& limit) const {
+    const Unlocked unlocked(out.count + updates.count);
+    if (!fits(limit)) return false;
+    start();
+    if constexpr (op == kScatterAssign) {
+      return blocks([&](const std::int64_t* rows, const char* from, std::int64_t n) {
+        assign_rows(out.data, rows, from, n, width * out.size);
+        return true;
+      });
+    } else {
+      const Rows loop = combine_kind<op>(out.kind);
+      const ScatterRows floats = out.kind == kFloat ? table().scatter_rows[op][updates.kind] : nullptr;
+      return blocks([&](const std::int64_t* rows, const char* from, std::int64_t n) {
+        if (floats == nullptr) loop(out.data, rows, from, static_cast<std::size_t>(n), static_cast<std::size_t>(width));
+        else floats(reinterpret_cast<float*>(out.data), rows, from, static_cast<std::size_t>(n), static_cast<std::size_t>(width));
+        return true;
+      });
+    }
+  }
+};
+
+// Counts, where there are as many updates as a limit above 0 at all.
+bool read_limit(const char* name, PyObject* given, const Scatter& call, Limit* limit) {
+  const long value = PyLong_AsLong(given);
+  if (value == -1 && PyErr_Occurred()) return false;
+  if (value < 0 || value > 254) {
+    PyErr_Format(PyExc_ValueError, "%s(): limit = %ld; allowed: 0 to 254", name, value);
+    return false;
+  }
+  if (call.places.count() <= value) return true;
+  const std::int64_t rows = call.width == 0 ? call.target.shape[0] : call.out.count / call.width;
+  limit->most = static_cast<std::uint8_t>(value);
+  limit->rows = static_cast<std::size_t>(rows);
+  limit->times.reset(new (std::nothrow) std::uint8_t[limit->rows < kBuckets ? kBuckets : limit->rows]);
+  if (limit->times == nullptr) PyErr_NoMemory();
+  return limit->times != nullptr;
+}
+
+template <int op, bool elements>
+PyObject* scatter(PyObject*, PyObject* const* args, Py_ssize_t n) {
+  constexpr const char* name = elements ? kElementNames[op] : kNames[op];
+  constexpr Py_ssize_t least = elements ? 5 : 4;
   Scatter call;
-  if (!call.read("scatter_assign", args, n)) return nullptr;
-  const Unlocked unlocked(call.updates.count);
-  const std::int64_t bytes = call.target.shape[1] * call.target.size, count = call.rows.count;
-  char* to = call.target.data;
-  const char* from = call.updates.data;
-  if (bytes == 2) assign_words<std::uint16_t>(to, call.numbers(), from, count);
-  else if (bytes == 4) assign_words<std::uint32_t>(to, call.numbers(), from, count);
-  else if (bytes == 8) assign_words<std::uint64_t>(to, call.numbers(), from, count);
-  else {
-    for (std::int64_t i = 0; i < count; ++i) std::memcpy(to + call.numbers()[i] * bytes, from + i * bytes, static_cast<std::size_t>(bytes));
+  constexpr bool limited = op == kScatterAdd || op == kScatterSubtract;
+  if (!expect_arguments(name, n, least, limited ? least + 1 : least)) return nullptr;
+  if (!(elements ? call.read_elements(name, args) : call.read_rows(name, args))) return nullptr;
+  if constexpr (op != kScatterAssign) {
+    const bool known = call.out.kind == kFloat || combine_kind<op>(call.out.kind) != nullptr;
+    if (!known && !refuse_dtype(call.out, {name, "out"}, kNumbers)) return nullptr;
   }
-  Py_RETURN_NONE;
+  Limit limit;
+  if (n > least && !read_limit(name, args[least], call, &limit)) return nullptr;
+  return PyBool_FromLong(call.run<op>(limit));
 }
 
-// Adds as long as no row gets more than `limit` updates; false when one does, the target then being half done.
-bool add_up_to(const View& target, const std::int64_t* rows, const View& updates, std::uint8_t limit, std::uint8_t* times) {
-  const std::int64_t width = target.shape[1];
-  auto to = reinterpret_cast<float*>(target.data);
-  auto from = reinterpret_cast<const float*>(updates.data);
-  for (std::int64_t i = 0; i < updates.shape[0]; ++i, from += width) {
-    if (++times[rows[i]] > limit) return false;
-    float* row = to + rows[i] * width;
-    for (std::int64_t j = 0; j < width; ++j) row[j] += from[j];
-  }
-  return true;
-}
+constexpr const char* kRows = "Rows of updates combined with rows of the target, into out.";
+constexpr const char* kElements = "Updates combined with elements of the target along an axis, into out.";
 
-// (target, rows, updates, limit), float32: whether all of it was done.
-PyObject* scatter_add_up_to(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  constexpr const char* name = "scatter_add_up_to";
-  Scatter call;
-  if (!expect_arguments(name, n, 4, 4) || !call.read(name, args, 3)) return nullptr;
-  if (call.target.kind != kFloat && !refuse_dtype(call.target, {name, "target"}, "float32")) return nullptr;
-  const long limit = PyLong_AsLong(args[3]);
-  if (limit == -1 && PyErr_Occurred()) return nullptr;
-  if (limit < 1 || limit > 254) return PyErr_Format(PyExc_ValueError, "%s(): limit = %ld; allowed: 1 to 254", name, limit);
-  const std::unique_ptr<std::uint8_t[]> times(new (std::nothrow) std::uint8_t[static_cast<std::size_t>(call.target.shape[0])]());
-  if (times == nullptr) return PyErr_NoMemory();
-  bool done;
-  {
-    const Unlocked unlocked(call.updates.count);
-    done = add_up_to(call.target, call.numbers(), call.updates, static_cast<std::uint8_t>(limit), times.get());
-  }
-  return PyBool_FromLong(done);
-}
-
-constexpr const char* kScatters = "Rows of updates combined with rows of the target, in place.";
+template <int op>
+PyMethodDef by_rows() { return method(kNames[op], scatter<op, false>, kRows); }
+template <int op>
+PyMethodDef by_elements() { return method(kElementNames[op], scatter<op, true>, kElements); }
 
 }  // namespace
 
 PyMethodDef scatter_methods[] = {
-    method("scatter_add", scatter<kScatterAdd>, kScatters), method("scatter_subtract", scatter<kScatterSubtract>, kScatters),
-    method("scatter_multiply", scatter<kScatterMultiply>, kScatters), method("scatter_max", scatter<kScatterMax>, kScatters),
-    method("scatter_min", scatter<kScatterMin>, kScatters), method("scatter_assign", scatter_assign, kScatters),
-    method("scatter_add_up_to", scatter_add_up_to, "scatter_add unless a row gets too many updates."), {nullptr, nullptr, 0, nullptr}};
+    by_rows<kScatterAdd>(), by_rows<kScatterSubtract>(), by_rows<kScatterMultiply>(), by_rows<kScatterMax>(), by_rows<kScatterMin>(),
+    by_rows<kScatterAssign>(), by_elements<kScatterAdd>(), by_elements<kScatterSubtract>(), by_elements<kScatterMultiply>(),
+    by_elements<kScatterMax>(), by_elements<kScatterMin>(), by_elements<kScatterAssign>(), {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace hacl::module

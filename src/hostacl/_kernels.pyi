@@ -170,22 +170,34 @@ def running_sum(x: _Array, out: _Array, exclusive: bool, reverse: bool, /) -> No
 def running_product(x: _Array, out: _Array, exclusive: bool, reverse: bool, /) -> None:
     """Running products along the middle axis: halves in float32, else in float64; out has x's shape and dtype, may be x."""
 
-# Scatters: target (rows x width, contiguous) is changed in place by updates (a row for each number in rows, int64, all of them
-# in range or ValueError), one after the other. float32, float64 and integers, which wrap.
-def scatter_add(target: _Array, rows: NDArray[np.int64], updates: _Array, /) -> None: ...
-def scatter_subtract(target: _Array, rows: NDArray[np.int64], updates: _Array, /) -> None: ...
-def scatter_multiply(target: _Array, rows: NDArray[np.int64], updates: _Array, /) -> None: ...
-def scatter_max(target: _Array, rows: NDArray[np.int64], updates: _Array, /) -> None:
+# Scatters: out = target, then changed by updates, one after the other. out is contiguous, of target's shape and dtype, or float32
+# for a target of a half type; it may be target. float32 (and halves into it), float64 and integers, which wrap. Numbers, int32
+# or int64, count from the end when negative; one out of range is an IndexError, and nothing was written. All give True.
+def scatter_add(target: _Array, rows: _Array, updates: _Array, out: _Array, limit: int = 0, /) -> bool:
+    """Rows of updates (one for each number in rows) added to rows of target (rows x width).
+
+    limit (up to 254, 0: none): False, and nothing is written, where a row gets more updates than that.
+    """
+
+def scatter_subtract(target: _Array, rows: _Array, updates: _Array, out: _Array, limit: int = 0, /) -> bool: ...
+def scatter_multiply(target: _Array, rows: _Array, updates: _Array, out: _Array, /) -> bool: ...
+def scatter_max(target: _Array, rows: _Array, updates: _Array, out: _Array, /) -> bool:
     """The larger, NaN when one is."""
 
-def scatter_min(target: _Array, rows: NDArray[np.int64], updates: _Array, /) -> None:
+def scatter_min(target: _Array, rows: _Array, updates: _Array, out: _Array, /) -> bool:
     """The smaller, NaN when one is."""
 
-def scatter_assign(target: _Array, rows: NDArray[np.int64], updates: _Array, /) -> None:
+def scatter_assign(target: _Array, rows: _Array, updates: _Array, out: _Array, /) -> bool:
     """The updates' bytes, of any dtype; of several for one row the last wins."""
 
-def scatter_add_up_to(target: _Array, rows: NDArray[np.int64], updates: _Array, limit: int, /) -> bool:
-    """scatter_add of float32; False, and the target half done, as soon as a row gets more than limit (up to 254) updates."""
+def elements_add(target: _Array, indices: _Array, updates: _Array, axis: int, out: _Array, limit: int = 0, /) -> bool:
+    """The same element by element: each of updates (of the shape of indices) at its own coordinates, but for the axis."""
+
+def elements_subtract(target: _Array, indices: _Array, updates: _Array, axis: int, out: _Array, limit: int = 0, /) -> bool: ...
+def elements_multiply(target: _Array, indices: _Array, updates: _Array, axis: int, out: _Array, /) -> bool: ...
+def elements_max(target: _Array, indices: _Array, updates: _Array, axis: int, out: _Array, /) -> bool: ...
+def elements_min(target: _Array, indices: _Array, updates: _Array, axis: int, out: _Array, /) -> bool: ...
+def elements_assign(target: _Array, indices: _Array, updates: _Array, axis: int, out: _Array, /) -> bool: ...
 
 # Layouts.
 def copy(x: _Array, out: _Array, perm: Sequence[int] | None = None, /) -> None:

@@ -44,18 +44,23 @@ def apply(ufunc: np.ufunc) -> Combine:
     return combine
 
 
-def by_loop(loop: Callable[..., None], ufunc: np.ufunc) -> Combine:
+def by_loop(loop: Callable[..., bool], ufunc: np.ufunc) -> Combine:
     """The same by the native loop where it knows the type."""
     one_by_one = apply(ufunc)
 
     def combine(target: Array, rows: Array, updates: Array) -> Array:
         if target.dtype.kind not in "iuf" or updates.dtype != target.dtype:
             return one_by_one(target, rows, updates)
-        result = np.array(target, order="C")
-        loop(result, rows.astype(np.int64, copy=False), updates)
+        result = np.empty(target.shape, target.dtype)
+        loop(target, numbers(rows), updates, result)
         return result
 
     return combine
+
+
+def numbers(rows: Array) -> Array:
+    """Row numbers in a type that the native loops read."""
+    return rows if rows.dtype in (np.int32, np.int64) else rows.astype(np.int64)
 
 
 added, subtracted = by_loop(_kernels.scatter_add, np.add), by_loop(_kernels.scatter_subtract, np.subtract)
@@ -68,20 +73,21 @@ def add(target: Array, rows: Array, updates: Array) -> Array:
         return apply(np.logical_or)(target, rows, updates)
     if target.dtype != np.float32 or updates.dtype != np.float32:
         return added(target, rows, updates)
-    result = np.array(target, order="C")
-    if _kernels.scatter_add_up_to(result, rows.astype(np.int64, copy=False), updates, MANY):
+    result = np.empty(target.shape, np.float32)
+    if _kernels.scatter_add(target, numbers(rows), updates, result, MANY):
         return result
     sums = wide_sums(rows, updates, len(target))
     return np.where(sums == 0, target, target + sums)
 
 
 def sums_of(rows: Array, updates: Array, count: int) -> Array:
-    """The sum of the updates of each of ``count`` rows, in float64 where many meet in a row."""
-    if updates.dtype == np.float32:
-        sums = np.zeros((count, updates.shape[1]), np.float32)
-        if _kernels.scatter_add_up_to(sums, rows.astype(np.int64, copy=False), updates, MANY):
+    """The sum of the updates, float32 or halves as they are, of each of ``count`` rows, in float64 where many meet in a row."""
+    if updates.dtype == np.float32 or updates.itemsize == 2:
+        zeros = np.zeros((count, updates.shape[1]), updates.dtype)
+        sums = np.empty(zeros.shape, np.float32)
+        if _kernels.scatter_add(zeros, numbers(rows), updates, sums, MANY):
             return sums
-    return wide_sums(rows, updates, count)
+    return wide_sums(rows, updates.astype(np.float32) if updates.itemsize == 2 else updates, count)
 
 
 def wide_sums(rows: Array, updates: Array, count: int) -> Array:
@@ -92,7 +98,8 @@ def wide_sums(rows: Array, updates: Array, count: int) -> Array:
         if values.size >= sums.size // 4:
             sums += np.bincount(places, values, sums.size)
         else:
-            _kernels.scatter_add(sums[:, None], places.astype(np.int64, copy=False), values.astype(np.float64)[:, None])
+            lines = sums[:, None]
+            _kernels.scatter_add(lines, numbers(places), values.astype(np.float64)[:, None], lines)
     return sums.reshape(count, width)
 
 
@@ -123,8 +130,8 @@ def divide(target: Array, rows: Array, updates: Array) -> Array:
 
 def update(target: Array, rows: Array, updates: Array) -> Array:
     """Rows replaced by their updates; of several for one row the last wins."""
-    result = np.array(target, order="C")
-    _kernels.scatter_assign(result, rows.astype(np.int64, copy=False), updates.astype(target.dtype, copy=False))
+    result = np.empty(target.shape, target.dtype)
+    _kernels.scatter_assign(target, numbers(rows), updates.astype(target.dtype, copy=False), result)
     return result
 
 

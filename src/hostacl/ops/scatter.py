@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from math import prod
 from typing import Any
 
@@ -10,11 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hostacl.ops import accumulate, dims, runtime
-from hostacl.ops.accumulate import Combine
+from hostacl.ops.accumulate import Combine, numbers
 from hostacl.ops.call import Call, Unknown
 from hostacl.ops.dims import Between, Shape
 from hostacl.ops.index import checked_indices
 from hostacl.ops.registry import kernel
+from hostacl.ops.scattering import ROWS, Way, scatter_into
 from hostacl.ops.schema import prototype
 from hostacl.ops.shapes import equal_dims, sizes
 
@@ -25,13 +27,30 @@ def by_rows(op_type: str, combine: Combine, doc: str) -> Callable[..., Any]:
     """Declares an operator that combines updates with the rows var[indices]."""
 
     def run(var: Array, indices: Array, updates: Array, call: Call) -> Array:
-        rows = checked_indices(call.op_type, indices, var.shape[0])
-        wide = prod(var.shape[1:])
-        each = np.broadcast_to(updates, indices.shape + var.shape[1:]).reshape(-1, wide)
-        return combine(var.reshape(var.shape[0], wide), rows.reshape(-1), each).reshape(var.shape)
+        checked = checked_indices(call.op_type, indices, var.shape[0])
+        return combine(*as_rows(var, checked, updates)).reshape(var.shape)
+
+    def direct(call: Call) -> Any:
+        return scatter_into(ROWS, combine, call.dtype("var"), Way(rows_and_out, check, partial(run, call=call)))
+
+    def check(var: Array, indices: Array) -> None:
+        checked_indices(op_type, indices, var.shape[0])
 
     run.__doc__ = doc
-    return kernel(op_type, shape=rows_shape)(run)
+    return kernel(op_type, shape=rows_shape, direct=direct)(run)
+
+
+def as_rows(var: Array, indices: Array, updates: Array) -> tuple[Array, Array, Array]:
+    """var as rows, the indices as a vector, and a row of updates for each of them."""
+    wide = prod(var.shape[1:])
+    each = np.broadcast_to(updates, indices.shape + var.shape[1:]).reshape(indices.size, wide)
+    return var.reshape(var.shape[0], wide), numbers(indices.reshape(-1)), each
+
+
+def rows_and_out(var: Array, indices: Array, updates: Array, out: Array) -> tuple[Array, ...]:
+    """The same, and the output as rows."""
+    target, rows, each = as_rows(var, indices, updates)
+    return target, rows, each, out.reshape(target.shape)
 
 
 def rows_shape(call: Call) -> Shape:
@@ -106,9 +125,32 @@ def rows_at(op: str, indices: Array, shape: tuple[int, ...], name: str = "indice
 
 def combined(op: str, var: Array, indices: Array, updates: Array, combine: Combine) -> Array:
     """var with updates combined at coordinates."""
+    rows = rows_at(op, indices, var.shape)
+    return combine(*at_coordinates(var, indices, rows, updates)).reshape(var.shape)
+
+
+def at_coordinates(var: Array, indices: Array, rows: Array, updates: Array) -> tuple[Array, Array, Array]:
+    """var as rows of what one coordinate names, their numbers, and a row of updates for each of them."""
     depth = indices.shape[-1]
-    rows, wide = rows_at(op, indices, var.shape), prod(var.shape[depth:])
-    return combine(var.reshape(prod(var.shape[:depth]), wide), rows, updates.reshape(rows.size, wide)).reshape(var.shape)
+    wide = prod(var.shape[depth:])
+    return var.reshape(prod(var.shape[:depth]), wide), rows, updates.reshape(rows.size, wide)
+
+
+def direct_coordinates(op: str, combine: Combine, code: int) -> Callable[..., None] | None:
+    """The native loop; it reads coordinates of one number itself."""
+
+    def arguments(var: Array, indices: Array, updates: Array, out: Array) -> tuple[Array, ...]:
+        rows = numbers(indices.reshape(-1)) if indices.shape[-1] == 1 else rows_at(op, indices, var.shape)
+        target, rows, each = at_coordinates(var, indices, rows, updates)
+        return target, rows, each, out.reshape(target.shape)
+
+    def check(var: Array, indices: Array) -> None:
+        rows_at(op, indices, var.shape)
+
+    def general(var: Array, indices: Array, updates: Array) -> Array:
+        return combined(op, var, indices, updates, combine)
+
+    return scatter_into(ROWS, combine, code, Way(arguments, check, general))
 
 
 def by_coordinates(op_type: str, combine: Combine, doc: str, **options: Any) -> Callable[..., Any]:
@@ -120,8 +162,11 @@ def by_coordinates(op_type: str, combine: Combine, doc: str, **options: Any) -> 
     def run(var: Array, indices: Array, updates: Array, call: Call) -> Array:
         return combined(call.op_type, var, indices, updates, combine)
 
+    def direct(call: Call) -> Any:
+        return direct_coordinates(op_type, combine, call.dtype(name))
+
     run.__doc__ = doc
-    return kernel(op_type, shape=coordinate_shape(name), names={"var": name}, **options)(run)
+    return kernel(op_type, shape=coordinate_shape(name), names={"var": name}, direct=direct, **options)(run)
 
 
 PLACES = "at the coordinates in the last axis of indices (negative ones count from the end)"
@@ -153,7 +198,20 @@ def named_shape(call: Call) -> Shape:
     return shape
 
 
-@kernel("ScatterNd", "ScatterNdD", shape=named_shape, values=("shape",))
+def direct_named(call: Call) -> Any:
+    """The native loop, once the shape is known; zeros are made of the output itself."""
+    if "shape" in call.attrs or not call.known("shape"):
+        return None
+    into = direct_coordinates(call.op_type, accumulate.add, call.dtype("x"))
+
+    def run(indices: Array, x: Array, shape: Array, out: Array) -> None:
+        assert into is not None
+        into(np.zeros(out.shape, out.dtype), indices, x, out)
+
+    return run if into is not None else None
+
+
+@kernel("ScatterNd", "ScatterNdD", shape=named_shape, values=("shape",), direct=direct_named)
 def scatter_nd(indices: Array, x: Array, shape: Any, call: Call) -> Array:
     """Zeros of the shape with x added at the coordinates in the last axis of indices (negative ones count from the end)."""
     target = np.zeros(runtime.whole(shape), x.dtype)

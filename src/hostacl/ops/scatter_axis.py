@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import prod
 from typing import Any
 
@@ -16,6 +17,7 @@ from hostacl.ops.dims import Shape
 from hostacl.ops.index import checked_indices
 from hostacl.ops.registry import kernel
 from hostacl.ops.scatter import same_dims
+from hostacl.ops.scattering import ELEMENTS, Way, scatter_into
 from hostacl.ops.shapes import axis as checked_axis
 from hostacl.ops.shapes import equal_dims, rank_is
 
@@ -59,13 +61,36 @@ def scattered(op: str, data: Array, indices: Array, updates: Array, axis: int, c
     return result.reshape(data.shape)
 
 
+def direct_elements(name: str) -> Callable[[Call], Any]:
+    """The ``direct`` of scatters of elements: the native loop."""
+
+    def direct(call: Call) -> Any:
+        axis, rank = call.attr("axis") or 0, call.rank(name)
+        if rank == 0:
+            return None
+        place, combine = axis % rank, reduction_of(call)
+
+        def arguments(var: Array, indices: Array, updates: Array, out: Array) -> tuple[Any, ...]:
+            return var, accumulate.numbers(indices), updates, place, out
+
+        def check(var: Array, indices: Array) -> None:
+            checked_indices(call.op_type, indices, var.shape[place])
+
+        def general(var: Array, indices: Array, updates: Array) -> Array:
+            return scattered(call.op_type, var, indices, updates, axis, combine)
+
+        return scatter_into(ELEMENTS, combine, call.dtype(name), Way(arguments, check, general))
+
+    return direct
+
+
 def reduced_elements(call: Call) -> Shape:
     """The shape of data; the reduction is checked."""
     reduction_of(call)
     return elements(call, "data")
 
 
-@kernel("ScatterElements", shape=reduced_elements)
+@kernel("ScatterElements", shape=reduced_elements, direct=direct_elements("data"))
 def scatter_elements(data: Array, indices: Array, updates: Array, axis: int, call: Call) -> Array:
     """data with updates written at indices along the axis (all other coordinates are the updates' own), added or multiplied.
 
@@ -80,7 +105,7 @@ def reduced_var(call: Call) -> Shape:
     return elements(call, "var")
 
 
-@kernel("ScatterElementsV2", shape=reduced_var)
+@kernel("ScatterElementsV2", shape=reduced_var, direct=direct_elements("var"))
 def scatter_elements_v2(var: Array, indices: Array, updates: Array, axis: int, call: Call) -> Array:
     """ScatterElements in place."""
     return scattered(call.op_type, var, indices, updates, axis or 0, reduction_of(call))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from math import prod
 from typing import Any
 
@@ -9,8 +11,9 @@ import ml_dtypes
 import numpy as np
 from numpy.typing import NDArray
 
+from hostacl.config import settings
 from hostacl.errors import Failed
-from hostacl.ops import accumulate, dims, runtime
+from hostacl.ops import accumulate, dims, precision, runtime
 from hostacl.ops.call import Call
 from hostacl.ops.dims import Between, Dim, Shape
 from hostacl.ops.index import checked_indices
@@ -58,7 +61,28 @@ def segment_sums(rows: Array, parts: Array, count: int) -> Array:
     return accumulate.add(np.zeros((count, parts.shape[1]), parts.dtype), rows, parts)
 
 
-@kernel("UnsortedSegmentSum", "UnsortedSegmentSumD", shape=numbered, values=("num_segments",))
+def direct_sum(call: Call) -> Any:
+    """The native loop on halves as they are, once num_segments is known."""
+    if "num_segments" in call.attrs or not call.known("num_segments"):
+        return None
+    count = call.scalar("num_segments")
+    return sums_into(call.dtype("x"), lambda x, ids: rows_and_updates(call, x, ids, count), count)
+
+
+def sums_into(code: int, read: Callable[[Array, Array], tuple[Array, Array]], count: int) -> Callable[..., None] | None:
+    """What writes the sums of rows of halves into the last array; ``read`` gives row numbers and rows of the first two."""
+    if code not in dtypes.HALVES:
+        return None
+    saturate = settings().saturate
+
+    def run(x: Array, ids: Array, *rest: Array) -> None:
+        out = rest[-1]
+        precision.store(accumulate.sums_of(*read(x, ids), count).reshape(out.shape), out, code, saturate)
+
+    return run
+
+
+@kernel("UnsortedSegmentSum", "UnsortedSegmentSumD", shape=numbered, values=("num_segments",), direct=direct_sum)
 def unsorted_segment_sum(x: Array, segment_ids: Array, num_segments: Any, call: Call) -> Array:
     """The sum of all parts of x with one number; a segment without any is 0, negative numbers are dropped.
 
@@ -169,7 +193,21 @@ def weights_shape(call: Call) -> Shape:
     return (count, grad[-1])
 
 
-@kernel("EmbeddingDenseGrad", shape=weights_shape)
+def looked_up(call: Call, grad: Array, indices: Array) -> tuple[Array, Array]:
+    """The row of the weights that each row of grad is for, and these rows, without those for padding_idx."""
+    rows, padding = checked_indices(call.op_type, indices, call.attr("num_weights")).reshape(-1), call.attr("padding_idx")
+    parts = grad.reshape(rows.size, grad.shape[-1])
+    return (rows, parts) if padding < 0 else (rows[rows != padding], parts[rows != padding])
+
+
+def direct_dense_grad(call: Call) -> Any:
+    """The native loop on halves as they are."""
+    if call.attr("scale_grad_by_freq"):
+        return None
+    return sums_into(call.dtype("grad"), partial(looked_up, call), call.attr("num_weights"))
+
+
+@kernel("EmbeddingDenseGrad", shape=weights_shape, direct=direct_dense_grad)
 def embedding_dense_grad(
     grad: Array, indices: Array, num_weights: int, padding_idx: int, scale_grad_by_freq: bool, call: Call
 ) -> Array:
@@ -177,10 +215,7 @@ def embedding_dense_grad(
 
     scale_grad_by_freq divides each sum by how often its row was looked up. Long sums are in float64; all are rounded once.
     """
-    rows = checked_indices(call.op_type, indices, num_weights).reshape(-1)
-    parts = grad.reshape(rows.size, grad.shape[-1])
-    if padding_idx >= 0:
-        parts, rows = parts[rows != padding_idx], rows[rows != padding_idx]
+    rows, parts = looked_up(call, grad, indices)
     sums = accumulate.sums_of(rows, parts, num_weights)
     if scale_grad_by_freq:
         sums /= np.maximum(np.bincount(rows, minlength=num_weights), 1)[:, None]

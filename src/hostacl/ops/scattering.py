@@ -1,0 +1,60 @@
+"""Scatters by native loops on tensors as they lie in memory: halves are widened on the way, results go into the output."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hostacl import _kernels
+from hostacl.config import settings
+from hostacl.ops import accumulate, precision
+from hostacl.ops.accumulate import Combine
+from hostacl.tensors import dtypes
+
+Array = NDArray[Any]
+Loops = Mapping[Combine, Callable[..., bool]]
+
+ROWS: Loops = {
+    accumulate.add: _kernels.scatter_add, accumulate.subtract: _kernels.scatter_subtract,
+    accumulate.maximum: _kernels.scatter_max, accumulate.minimum: _kernels.scatter_min,
+    accumulate.update: _kernels.scatter_assign,
+}  # fmt: skip
+"""The loops over rows that give the same bits as the ways to combine."""
+
+ELEMENTS: Loops = {accumulate.add: _kernels.elements_add, accumulate.update: _kernels.elements_assign}
+"""The same over elements along an axis."""
+
+
+class Way(NamedTuple):
+    """How an operator scatters: the arguments of the loop, what names a bad index, and the kernel that adds in float64."""
+
+    arguments: Callable[[Array, Array, Array, Array], tuple[Any, ...]]
+    check: Callable[[Array, Array], Any]
+    kernel: Callable[[Array, Array, Array], Array]
+
+
+def scatter_into(loops: Loops, combine: Combine, code: int, way: Way) -> Callable[..., None] | None:
+    """What scatters updates of a dtype into an output: (var, indices, updates, out); None where no loop does."""
+    if combine not in loops or code not in (dtypes.PLAIN if combine is accumulate.update else dtypes.FLOATS | dtypes.INTEGERS):
+        return None
+    loop, saturate = loops[combine], settings().saturate
+    widened = code in dtypes.HALVES and combine is not accumulate.update
+    sums = combine in (accumulate.add, accumulate.subtract) and (widened or code == dtypes.FLOAT)
+    limit = (accumulate.MANY,) if sums else ()
+
+    def run(var: Array, indices: Array, updates: Array, out: Array) -> None:
+        room = np.empty(out.shape, np.float32) if widened else out
+        try:
+            done = loop(*way.arguments(var, indices, updates, room), *limit)
+        except IndexError:
+            way.check(var, indices)
+            raise
+        if not done:
+            room = way.kernel(precision.widen(var, code), indices, precision.widen(updates, code))
+        if room is not out:
+            precision.store(room, out, code, saturate)
+
+    return run
