@@ -26,7 +26,7 @@ bool has_f16c() {  // not a name __builtin_cpu_supports knows in every compiler
   return __get_cpuid(1, &a, &b, &c, &d) != 0 && (c >> 29 & 1) != 0;
 }
 
-bool has_avx2() { return __builtin_cpu_supports("avx2") && has_f16c(); }
+bool has_avx2() { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && has_f16c(); }
 
 bool has_avx512() {
   return has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&

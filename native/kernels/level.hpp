@@ -2,6 +2,7 @@
 #pragma once
 
 #include "kernels/conversions.hpp"
+#include "kernels/convolve_loops.hpp"
 #include "kernels/elementwise.hpp"
 #include "kernels/fused.hpp"
 #include "kernels/reduce.hpp"
@@ -52,6 +53,7 @@ const Table HACL_JOIN(table_, HACL_LEVEL) = {
     {HACL_FLOATS(scan_columns, , Add), HACL_FLOATS(scan_columns, , Multiply)},
     {HACL_FLOATS(scan_row, , Add), HACL_FLOATS(scan_row, , Multiply)},
     {HACL_NARROW(scatter_rows, , Add), HACL_NARROW(scatter_rows, , Subtract), HACL_NARROW(scatter_rows, , Multiply),
-     HACL_NARROW(scatter_rows, , Maximum), HACL_NARROW(scatter_rows, , Minimum)}};
+     HACL_NARROW(scatter_rows, , Maximum), HACL_NARROW(scatter_rows, , Minimum)},
+    {kBlockRows, kPanel, HACL_NARROW(conv_fill, ), conv_multiply, conv_few, HACL_NARROW(conv_finish, )}};
 
 }  // namespace hacl

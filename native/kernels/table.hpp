@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "kernels/convolve_table.hpp"
+
 namespace hacl {
 
 enum Kind { kHalf, kBfloat16, kFloat, kDouble, kBool, kInt8, kUint8, kInt16, kUint16, kInt32, kUint32, kInt64, kUint64, kOther };
@@ -18,7 +20,6 @@ enum UnaryOp { kAbsolute, kNegative, kRelu, kSqrt, kReciprocal, kSquare, kExp, k
 enum ScatterOp { kScatterAdd, kScatterSubtract, kScatterMultiply, kScatterMax, kScatterMin, kScatterOps };
 enum FusedOp { kAddProduct, kAddQuotient, kInterpolate, kFusedOps };
 
-constexpr int kNarrowKinds = 3;             // float16, bfloat16, float32: the kinds whose reductions give doubles
 constexpr std::size_t kColumnTile = 512;    // columns that are reduced or scanned together
 
 // x1 and x2 advance by one element when their step is 1, stay when it is 0.
@@ -61,6 +62,7 @@ struct Table {
   ScanColumns scan_columns[2][kFloatKinds];    // sums, products; they may run in place
   ScanRow scan_row[2][kFloatKinds];
   ScatterRows scatter_rows[kScatterOps][kNarrowKinds];
+  ConvolveLoops convolve;
 };
 
 const Table& table();                            // the level in use

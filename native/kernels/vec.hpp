@@ -63,6 +63,21 @@ HACL_INLINE void store_bytes(void* p, V v) {
 }
 
 HACL_INLINE F splat(float x) { return F{} + x; }
+
+// x in every lane, -0 too, and a * b + c, rounded once at every level but scalar.
+#if defined(HACL_AVX512)
+HACL_INLINE F repeated(float x) { return (F)_mm512_set1_ps(x); }
+HACL_INLINE F multiply_add(F a, F b, F c) { return (F)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c); }
+#elif defined(HACL_AVX2)
+HACL_INLINE F repeated(float x) { return (F)_mm256_set1_ps(x); }
+HACL_INLINE F multiply_add(F a, F b, F c) { return (F)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c); }
+#elif defined(HACL_NEON)
+HACL_INLINE F repeated(float x) { return (F)vdupq_n_f32(x); }
+HACL_INLINE F multiply_add(F a, F b, F c) { return (F)vfmaq_f32((float32x4_t)c, (float32x4_t)a, (float32x4_t)b); }
+#else
+HACL_INLINE F repeated(float x) { return F{x, x, x, x}; }
+HACL_INLINE F multiply_add(F a, F b, F c) { return a * b + c; }
+#endif
 HACL_INLINE F as_float(U u) { return (F)u; }
 HACL_INLINE U as_bits(F f) { return (U)f; }
 

@@ -90,6 +90,7 @@ extern PyMethodDef row_methods[];
 extern PyMethodDef reduce_methods[];
 extern PyMethodDef scatter_methods[];
 extern PyMethodDef copy_methods[];
+extern PyMethodDef convolve_methods[];
 
 // A METH_FASTCALL function in a method table.
 using Function = PyObject* (*)(PyObject*, PyObject* const*, Py_ssize_t);

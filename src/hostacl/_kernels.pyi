@@ -6,7 +6,8 @@ overlaps the output other than exactly in place is copied first. Inputs broadcas
 never grown.
 
 "floats" below are float16, bfloat16, float32 and float64, all arrays of one call of one dtype. The half types are widened
-to float32, computed and rounded once to nearest even. Results do not depend on the SIMD level or the number of threads.
+to float32, computed and rounded once to nearest even. Results do not depend on the SIMD level (but see convolve) or the
+number of threads.
 
 TypeError: not an ndarray, a dtype the function does not take, dtypes that differ. ValueError: shapes that do not fit, a
 read-only output. Calls of 64 Ki elements and more release Python's lock; from 256 Ki on they use the thread pool.
@@ -170,9 +171,10 @@ def running_sum(x: _Array, out: _Array, exclusive: bool, reverse: bool, /) -> No
 def running_product(x: _Array, out: _Array, exclusive: bool, reverse: bool, /) -> None:
     """Running products along the middle axis: halves in float32, else in float64; out has x's shape and dtype, may be x."""
 
-# Scatters: out = target, then changed by updates, one after the other. out is contiguous, of target's shape and dtype, or float32
-# for a target of a half type; it may be target. float32 (and halves into it), float64 and integers, which wrap. Numbers, int32
-# or int64, count from the end when negative; one out of range is an IndexError, and nothing was written. All give True.
+# Scatters: out = target, then changed by updates, one after the other. out is contiguous, of target's shape and dtype, or
+# float32 for a target of a half type; it may be target. float32 (and halves into it), float64 and integers, which wrap.
+# Numbers, int32 or int64, count from the end when negative; one out of range is an IndexError, and nothing was written. All
+# give True.
 def scatter_add(target: _Array, rows: _Array, updates: _Array, out: _Array, limit: int = 0, /) -> bool:
     """Rows of updates (one for each number in rows) added to rows of target (rows x width).
 
@@ -198,6 +200,18 @@ def elements_multiply(target: _Array, indices: _Array, updates: _Array, axis: in
 def elements_max(target: _Array, indices: _Array, updates: _Array, axis: int, out: _Array, /) -> bool: ...
 def elements_min(target: _Array, indices: _Array, updates: _Array, axis: int, out: _Array, /) -> bool: ...
 def elements_assign(target: _Array, indices: _Array, updates: _Array, axis: int, out: _Array, /) -> bool: ...
+
+# Convolutions.
+def convolve(
+    x: _Array, filter: _Array, bias: _Float32 | None, out: _Array, strides: Sequence[int], dilations: Sequence[int],
+    pads: Sequence[int], groups: int, /,
+) -> None:
+    """Grouped cross-correlation of images (N, C, D, H, W) with filters (O, C/groups, kd, kh, kw), plus a bias for each filter.
+
+    x and filter are float16, bfloat16 or float32, out (contiguous) is of their dtype or float32. Strides and dilations are
+    three numbers, pads six (before and after along D, H and W). Products are added up in float32, in runs of up to 256, and
+    rounded once; with fused multiply-adds at every level but scalar, whose last bits may differ. A thread keeps 512 KiB.
+    """
 
 # Layouts.
 def copy(x: _Array, out: _Array, perm: Sequence[int] | None = None, /) -> None:

@@ -102,11 +102,55 @@ def test_unknown_attributes_and_no_groups_as_a_real_client_sends_it():
 
 
 def test_small_tiles_give_the_same(monkeypatch):
-    x, weight = values(0, (2, 3, 9, 8)), values(0, (2, 3, 3, 3), 1)
+    x, weight = values(2, (2, 3, 9, 8), low=-128, high=127), values(2, (2, 3, 3, 3), 1, -128, 127)
     attrs = {"layout": NCHW, "strides": [1, 1, 1, 1], "pads": [1, 1, 1, 1]}
     whole = run("Conv2D", x, weight, **attrs)
-    monkeypatch.setattr(correlation, "TILE_BYTES", 2000)
-    np.testing.assert_allclose(run("Conv2D", x, weight, **attrs), whole, rtol=1e-6)
+    monkeypatch.setattr(correlation, "TILE_BYTES", 500)
+    np.testing.assert_array_equal(run("Conv2D", x, weight, **attrs), whole)
+    np.testing.assert_array_equal(whole, reference(x, weight, (1, 1), (1, 1, 1, 1), (1, 1), 1))
+
+
+def channels_last(array):
+    return np.ascontiguousarray(array.transpose(0, 2, 3, 1))
+
+
+@pytest.mark.parametrize("code", [0, 1, 27])
+def test_channels_last_in_parts_of_the_batch_and_in_the_memory_of_x(code, monkeypatch):
+    monkeypatch.setattr(correlation, "PART_BYTES", 1)
+    x, weight = values(code, (5, 3, 6, 7), low=-1, high=1), values(code, (3, 3, 3, 3), 1, -1, 1)
+    bias = values(0, (3,), 2)
+    exact = reference(x, weight, (1, 1), (1, 1, 1, 1), (1, 1), 1) + bias.astype(np.float64)[:, None, None]
+    stored, filters = channels_last(x), np.ascontiguousarray(weight.transpose(2, 3, 1, 0))
+    specs = [Spec(code, stored.shape, NHWC), Spec(code, filters.shape, HWCN), Spec(0, (3,), ND)]
+    attrs = {"strides": [1, 1, 1, 1], "pads": [1, 1, 1, 1], "data_format": "NHWC"}
+    bind("Conv2D", specs, [Spec(code, stored.shape, NHWC)], **attrs).function()(stored, filters, bias, stored)
+    got = stored.transpose(0, 3, 1, 2).astype(np.float64)
+    np.testing.assert_allclose(got, exact, rtol=2 * eps(code), atol=1e-5 if code == 0 else eps(code))
+
+
+def test_an_empty_batch_and_empty_channels():
+    attrs = {"layout": NCHW, "strides": [1, 1, 1, 1], "pads": [1, 1, 1, 1]}
+    for code in (0, 1, 2):
+        assert run("Conv2D", values(code, (0, 3, 4, 4)), values(code, (5, 3, 3, 3), 1), **attrs).shape == (0, 5, 4, 4)
+        empty = run("Conv2D", values(code, (2, 0, 4, 4)), values(code, (5, 0, 3, 3), 1), groups=1, **attrs)
+        np.testing.assert_array_equal(empty, np.zeros((2, 5, 4, 4)))
+
+
+@pytest.mark.parametrize(("data", "letters"), [(NCHW, "NCHW"), (NHWC, "HWCN")])
+@pytest.mark.parametrize("multiplier", [1, 2, 6])
+def test_depthwise_straight_into_y(data, letters, multiplier):
+    code, order = 1, "NCHW" if data == NCHW else "NHWC"
+    x, weight = values(code, (2, 5, 9, 8), low=-1, high=1), values(code, (multiplier, 5, 3, 3), 1, -1, 1)
+    bias, flat = values(0, (5 * multiplier,), 2), weight.swapaxes(0, 1).reshape(5 * multiplier, 1, 3, 3)
+    exact = reference(x, flat, (2, 1), (1, 0, 0, 1), (1, 2), 5) + bias.astype(np.float64)[:, None, None]
+    stored = [np.ascontiguousarray(one.transpose(["NCHW".index(letter) for letter in axes]))
+              for one, axes in ((x, order), (weight, letters), (exact, order))]  # fmt: skip
+    layout = {"NCHW": NCHW, "HWCN": HWCN}[letters]
+    specs = [Spec(code, stored[0].shape, data), Spec(code, stored[1].shape, layout), Spec(0, bias.shape)]
+    attrs = {**attributes(order, (2, 1), (1, 2)), "pads": [1, 0, 0, 1], "data_format": order}
+    y = np.zeros(stored[2].shape, dtypes.numpy_dtype(code))
+    bind("DepthwiseConv2D", specs, [Spec(code, y.shape, data)], **attrs).function()(*stored[:2], bias, y)
+    np.testing.assert_allclose(y.astype(np.float64), stored[2], rtol=2 * eps(code), atol=eps(code))
 
 
 @pytest.mark.parametrize(

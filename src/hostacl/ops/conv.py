@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hostacl.config import settings
 from hostacl.ops import dims
 from hostacl.ops.call import Call
 from hostacl.ops.conv_grad import (
@@ -22,8 +23,7 @@ from hostacl.ops.conv_grad import (
     spatial,
     to,
 )
-from hostacl.ops.correlation import correlate
-from hostacl.ops.declare import codes
+from hostacl.ops.correlation import correlate, correlate_into
 from hostacl.ops.dims import Dim, Shape
 from hostacl.ops.matmul import shifted
 from hostacl.ops.registry import kernel
@@ -110,36 +110,50 @@ OPTIONS: dict[str, Any] = {
 """What the convolutions have in common."""
 
 
-def direct_conv(call: Call) -> Any:
-    """Straight into y, for float32 with the channels first everywhere."""
-    rank = call.rank("x")
-    data = data_letters(call.format("x"), call.attr("data_format"), rank)
-    given, layout = codes(call), call.outputs["y"].specs[0].format
-    if set(given) != {dtypes.FLOAT} or call.has("offset_w"):
-        return None
-    if not data[1] == filter_letters(call.format("filter"), data)[1] == axes_like(layout, data)[1] == "C":
-        return None
-    order = attribute_order(call.attr("data_format"), data)
-    geometry = geometry_of(call.attr("strides"), call.attr("dilations"), call.attr("pads"), order).in_3d()
-    groups = call.attr("groups")
+Arrange = Callable[[Array, str, int], tuple[Array, int]]
+"""From a filter, the axis letters of the data and the channels of x: filters as OIDHW, and how many groups there are."""
 
-    def run(x: Array, weight: Array, *rest: Array) -> None:
-        *bias, y = rest
-        overlap = any(np.may_share_memory(y, one) for one in (x, weight, *bias))
-        images, filters, target = (to(one, data, "NCDHW") for one in (x, weight, np.empty_like(y) if overlap else y))
-        correlate(images, filters, geometry, groups or images.shape[1] // max(filters.shape[1], 1), target)
-        with_channel_bias(target, bias[0] if bias else None)
-        if overlap:
-            y[...] = target.reshape(y.shape)
 
-    return run
+def direct_conv(arrange: Callable[[Call], Arrange]) -> Callable[[Call], Callable[..., None] | None]:
+    """The ``direct`` of a convolution of float32 or halves: straight into y, in whatever order the axes are."""
+
+    def hook(call: Call) -> Callable[..., None] | None:
+        kind, saturates = call.dtype("x"), settings().saturate
+        if kind not in (dtypes.FLOAT, *dtypes.HALVES) or call.dtype("filter") != kind or call.has("offset_w") or saturates:
+            return None
+        data = data_letters(call.format("x"), call.attr("data_format"), call.rank("x"))
+        layout = axes_like(call.outputs["y"].specs[0].format, data)
+        order = attribute_order(call.attr("data_format"), data)
+        geometry = geometry_of(call.attr("strides"), call.attr("dilations"), call.attr("pads"), order).in_3d()
+        filters_of = arrange(call)
+
+        def run(x: Array, filter: Array, *rest: Array) -> None:
+            *bias, y = rest
+            images = to(x, data, "NCDHW")
+            weight, groups = filters_of(filter, data, images.shape[1])
+            correlate_into(images, weight, geometry, groups, bias[0] if bias else None, to(y, layout, "NCDHW"))
+
+        return run
+
+    return hook
+
+
+def grouped(call: Call) -> Arrange:
+    """Filters as they are, in as many groups as the attribute or the channels say."""
+    layout, groups = call.format("filter"), call.attr("groups")
+
+    def arrange(filter: Array, data: str, channels: int) -> tuple[Array, int]:
+        weight = to(filter, filter_letters(layout, data), "NCDHW")
+        return weight, groups or max(channels // max(weight.shape[1], 1), 1)
+
+    return arrange
 
 
 FLOAT_TOO = dict.fromkeys(("x", "filter"), (dtypes.FLOAT,))
 """ONNX Runtime sends float32 to Conv3D."""
 
 
-@kernel("Conv2D", "Conv3D", shape=conv_shape, direct=direct_conv, dtypes=FLOAT_TOO, **OPTIONS)
+@kernel("Conv2D", "Conv3D", shape=conv_shape, direct=direct_conv(grouped), dtypes=FLOAT_TOO, **OPTIONS)
 def conv(
     x: Array, filter: Array, bias: Array | None, offset_w: Array | None, strides: Sequence[int], pads: Sequence[int],
     dilations: Sequence[int], groups: int | None, data_format: str | None, offset_x: int, formats: dict[str, int],
@@ -155,15 +169,8 @@ def conv(
     if offset_w is not None:
         weight = shifted(weight, offset_w.astype(np.int32).reshape(-1, 1, 1, 1, 1))
     geometry = geometry_of(strides, dilations, pads, attribute_order(data_format, data)).in_3d()
-    y = correlate(images, np.ascontiguousarray(weight), geometry, groups or images.shape[1] // max(weight.shape[1], 1))
-    return back(with_channel_bias(y, bias), axes_like(out[0].format, data))
-
-
-def with_channel_bias(y: Array, bias: Array | None) -> Array:
-    """An NCDHW result of ours plus a bias for each channel, in place."""
-    if bias is not None:
-        y += bias.reshape(-1, 1, 1, 1).astype(y.dtype)
-    return y
+    y = correlate(images, weight, geometry, groups or max(images.shape[1] // max(weight.shape[1], 1), 1), bias)
+    return back(y, axes_like(out[0].format, data))
 
 
 def depthwise_shape(call: Call) -> Shape:
@@ -174,7 +181,22 @@ def depthwise_shape(call: Call) -> Shape:
     return output_shape(call, data, x, weight, x["C"] * weight["N"])
 
 
-@kernel("DepthwiseConv2D", shape=depthwise_shape, **{**OPTIONS, "attrs": {"data_format": None}})
+def depthwise(call: Call) -> Arrange:
+    """The filters of each channel after one another, each channel a group."""
+    layout = call.format("filter")
+
+    def arrange(filter: Array, data: str, channels: int) -> tuple[Array, int]:
+        return by_channel(to(filter, filter_letters(layout, data), "CNDHW")), max(channels, 1)
+
+    return arrange
+
+
+def by_channel(weight: Array) -> Array:
+    """Filters as (channels, multiplier, D, H, W), in one row."""
+    return np.ascontiguousarray(weight).reshape(-1, 1, *weight.shape[2:])
+
+
+@kernel("DepthwiseConv2D", shape=depthwise_shape, direct=direct_conv(depthwise), **{**OPTIONS, "attrs": {"data_format": None}})
 def depthwise_conv_2d(
     x: Array, filter: Array, bias: Array | None, offset_w: Array | None, strides: Sequence[int], pads: Sequence[int],
     dilations: Sequence[int], data_format: str | None, offset_x: int, formats: dict[str, int], out: tuple[Out, ...],
@@ -186,9 +208,8 @@ def depthwise_conv_2d(
     data = data_letters(formats["x"], data_format, 4)
     images = to(shifted(x, offset_x), data, "NCDHW")
     weight = to(filter, filter_letters(formats["filter"], data), "CNDHW")
-    channels, multiplier = weight.shape[:2]
+    channels = weight.shape[0]
     if offset_w is not None:
         weight = shifted(weight, offset_w.astype(np.int32).reshape(-1, *(1,) * 4) if offset_w.size == channels else offset_w)
-    flat = np.ascontiguousarray(weight).reshape(channels * multiplier, 1, *weight.shape[2:])
     geometry = geometry_of(strides, dilations, pads, attribute_order(data_format, data)).in_3d()
-    return back(with_channel_bias(correlate(images, flat, geometry, max(channels, 1)), bias), axes_like(out[0].format, data))
+    return back(correlate(images, by_channel(weight), geometry, max(channels, 1), bias), axes_like(out[0].format, data))

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from hostacl.ops import dims
 from hostacl.ops.call import Call
-from hostacl.ops.conv import check_channel_bias, conv_dtype, with_channel_bias
+from hostacl.ops.conv import check_channel_bias, conv_dtype
 from hostacl.ops.conv_adjoint import Geometry, input_gradient
 from hostacl.ops.conv_grad import (
     attribute_order,
@@ -24,6 +24,7 @@ from hostacl.ops.conv_grad import (
     spatial,
     to,
 )
+from hostacl.ops.correlation import with_channel_bias
 from hostacl.ops.dims import Between, Dim, Shape
 from hostacl.ops.matmul import shifted
 from hostacl.ops.registry import kernel

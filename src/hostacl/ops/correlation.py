@@ -1,4 +1,4 @@
-"""Grouped cross-correlation over D, H and W: by BLAS on blocks of columns, padded block by block."""
+"""Grouped cross-correlation over D, H and W: float32 and halves in native code, the rest by BLAS on blocks of columns."""
 
 from __future__ import annotations
 
@@ -20,6 +20,9 @@ Array = NDArray[Any]
 TILE_BYTES = 4 << 20
 """What the columns of one tile may take."""
 
+PART_BYTES = 4 << 20
+"""What the images of a part may take whose results go to another order of axes."""
+
 
 class _Workspace(threading.local):
     """Memory for the columns of a thread, kept: fresh pages cost more than filling them."""
@@ -39,25 +42,64 @@ class _Workspace(threading.local):
 _workspace = _Workspace()
 
 
-def correlate(x: Array, weight: Array, geometry: Geometry, groups: int, y: Array | None = None) -> Array:
-    """Grouped cross-correlation of NCDHW images with OIDHW filters, into y where it is given; integers give int32."""
-    filters, channels, *kernel = weight.shape
+def correlate(x: Array, weight: Array, geometry: Geometry, groups: int, bias: Array | None = None) -> Array:
+    """Grouped cross-correlation of NCDHW images with OIDHW filters, and a bias; integers give int32, others their type."""
     sizes = [
         (extent + before + after - (k - 1) * d - 1) // s + 1
-        for extent, k, s, d, (before, after) in zip(x.shape[2:], kernel, *geometry, strict=True)
+        for extent, k, s, d, (before, after) in zip(x.shape[2:], weight.shape[2:], *geometry, strict=True)
     ]
-    if y is None:
-        y = np.empty((x.shape[0], filters, *sizes), np.int32 if x.dtype.kind in "iu" else x.dtype)
+    y = np.empty((x.shape[0], weight.shape[0], *sizes), np.int32 if x.dtype.kind in "iu" else x.dtype)
+    if x.dtype == np.float32:
+        correlate_into(x, weight, geometry, groups, bias, y)
+        return y
+    _by_columns(x, np.ascontiguousarray(weight), geometry, groups, y)
+    return with_channel_bias(y, bias)
+
+
+def with_channel_bias(y: Array, bias: Array | None) -> Array:
+    """An NCDHW result of ours plus a bias for each channel, in place."""
+    if bias is not None:
+        y += bias.reshape(-1, 1, 1, 1).astype(y.dtype)
+    return y
+
+
+def correlate_into(x: Array, weight: Array, geometry: Geometry, groups: int, bias: Array | None, y: Array) -> None:
+    """The same for float32 and halves, added up in float32, into y of their type or float32, which may share their memory."""
+    added = None if bias is None else bias.astype(np.float32).reshape(-1)
+    settings = (*geometry[:2], [pad for pair in geometry.pads for pad in pair], groups)
+    if y.flags.c_contiguous:
+        _kernels.convolve(_dense(x), weight, added, y, *settings)
+        return
+    if np.may_share_memory(x, y):
+        x = x.copy()
+    step = max(1, PART_BYTES // max(1, y[:1].nbytes))
+    for part in (slice(start, start + step) for start in range(0, y.shape[0], step)):
+        dense = np.empty(y[part].shape, y.dtype)
+        _kernels.convolve(_dense(x[part]), weight, added, dense, *settings)
+        _kernels.copy(dense, y[part])
+
+
+def _dense(x: Array) -> Array:
+    """The array in order of its axes."""
+    if x.flags.c_contiguous:
+        return x
+    y = np.empty(x.shape, x.dtype)
+    _kernels.copy(x, y)
+    return y
+
+
+def _by_columns(x: Array, weight: Array, geometry: Geometry, groups: int, y: Array) -> None:
+    """Cross-correlation as products with the columns of what the filters meet, tile by tile."""
+    filters, channels, *kernel = weight.shape
     taps = channels * prod(kernel)
     if y.size == 0 or taps == 0:
         y[...] = 0
-        return y
+        return
     matrix = weight.reshape(groups, filters // groups, taps)
-    for images, depth, rows in _tiles(x.shape[0], sizes, x.shape[1] * prod(kernel) * x.dtype.itemsize):
-        view = _patches(_slab(x, images, depth, rows, kernel, geometry), kernel, rows, sizes[2], geometry)
+    for images, depth, rows in _tiles(x.shape[0], y.shape[2:], x.shape[1] * prod(kernel) * x.dtype.itemsize):
+        view = _patches(_slab(x, images, depth, rows, kernel, geometry), kernel, rows, y.shape[4], geometry)
         columns = _contiguous(view).reshape(view.shape[0], groups, taps, -1)
         _product_into(y[images, :, depth, rows], matrix, columns)
-    return y
 
 
 def _product_into(target: Array, matrix: Array, columns: Array) -> None:

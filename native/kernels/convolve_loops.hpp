@@ -1,0 +1,160 @@
+// Convolutions of one SIMD level: lines of the image widened into panels, register blocks of products, sums rounded into the output.
+// Sums of one output are added in the same order whatever the block, so that they do not depend on how the work is cut.
+#pragma once
+
+#include <utility>
+
+#include "kernels/conversions.hpp"
+#include "kernels/table.hpp"
+
+namespace {
+
+#if defined(HACL_AVX512) || defined(HACL_NEON)
+constexpr std::size_t kBlockRows = 12;  // 24 sums in 32 registers
+#else
+constexpr std::size_t kBlockRows = 6;  // 12 sums in 16
+#endif
+constexpr std::size_t kBlockVectors = 2;
+constexpr std::size_t kPanel = kBlockVectors * W;
+static_assert(kPanel <= hacl::kWidestPanel, "panels of the driver are wide enough");
+
+HACL_INLINE void store_first(float* p, std::size_t k, F v) {  // k <= W lanes
+#if defined(HACL_AVX512)
+  _mm512_mask_storeu_ps(p, static_cast<__mmask16>((1u << k) - 1), (__m512)v);
+#else
+  if (k == W) return Lanes<float>::store(p, v);
+  float part[W];
+  Lanes<float>::store(part, v);
+  for (std::size_t i = 0; i < k; ++i) p[i] = part[i];
+#endif
+}
+
+template <class T>
+HACL_INLINE F load_apart(const T* p, std::size_t k, std::size_t stride) {
+  T part[W] = {};
+  for (std::size_t i = 0; i < k; ++i) part[i] = p[i * stride];
+  return Lanes<T>::load(part);
+}
+
+// Elements 0, 2, 4, ... of 2 W - 1.
+template <class T>
+HACL_INLINE F load_even(const T* p) {
+#if defined(HACL_AVX512)
+  const __m512i which = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 17, 19, 21, 23, 25, 27, 29, 31);
+  return (F)_mm512_permutex2var_ps((__m512)Lanes<T>::load(p), which, (__m512)Lanes<T>::load(p + W - 1));
+#elif defined(HACL_AVX2)
+  const __m256 mixed = _mm256_shuffle_ps((__m256)Lanes<T>::load(p), (__m256)Lanes<T>::load(p + W - 1), 0xd8);
+  return (F)_mm256_castpd_ps(_mm256_permute4x64_pd(_mm256_castps_pd(mixed), 0xd8));
+#elif defined(HACL_NEON)
+  const float32x4_t low = (float32x4_t)Lanes<T>::load(p), high = (float32x4_t)Lanes<T>::load(p + W - 1);
+  return (F)vcombine_f32(vget_low_f32(vuzp1q_f32(low, low)), vget_low_f32(vuzp2q_f32(high, high)));
+#else
+  return load_apart(p, W, 2);
+#endif
+}
+
+// A run of n elements by load(its place), a vector at a time; the last vector of a long run begins where it must to end there.
+template <class Load, class Tail>
+HACL_INLINE void fill_run(float* out, std::size_t n, Load load, Tail tail) {
+  std::size_t i = 0;
+  for (; i + W <= n; i += W) Lanes<float>::store(out + i, load(i));
+  if (i == n) return;
+  if (n >= W) return Lanes<float>::store(out + n - W, load(n - W));
+  store_first(out, n, tail(n));
+}
+
+template <class T>
+HACL_INLINE void fill_piece(const T* x, float* out, std::size_t n, std::size_t stride) {
+  if (stride == 1) {
+    fill_run(out, n, [=](std::size_t i) HACL_LAMBDA { return Lanes<T>::load(x + i); },
+             [=](std::size_t k) HACL_LAMBDA { return load_some(x, k); });
+  } else if (stride == 2) {
+    fill_run(out, n, [=](std::size_t i) HACL_LAMBDA { return load_even(x + 2 * i); },
+             [=](std::size_t k) HACL_LAMBDA { return load_apart(x, k, 2); });
+  } else {
+    fill_run(out, n, [=](std::size_t i) HACL_LAMBDA { return load_apart(x + stride * i, W, stride); },
+             [=](std::size_t k) HACL_LAMBDA { return load_apart(x, k, stride); });
+  }
+}
+
+template <class T>
+void conv_fill(const hacl::Fill& fill) {
+  const T* x = static_cast<const T*>(fill.x);
+  float* out = fill.out;
+  for (std::size_t plane = 0; plane < fill.planes; ++plane, x += fill.plane_from, out += fill.plane_to) {
+    for (const hacl::Piece* p = fill.pieces; p != fill.pieces + fill.count; ++p) {
+      if (p->from != hacl::kNothing) fill_piece(x + p->from, out + p->to, p->n, fill.stride);
+      else for (std::size_t i = 0; i < p->n; ++i) out[p->to + static_cast<std::ptrdiff_t>(i)] = 0.0f;
+    }
+  }
+}
+
+// Sums of rows x vectors outputs; line(i) is the i-th line of what the weights multiply.
+template <std::size_t rows, std::size_t vectors, class Line, std::size_t... each>
+HACL_INLINE void block(const float* weights, std::size_t k, float* c, std::size_t pitch, bool add, Line line,
+                       std::index_sequence<each...>) {
+  F sum[rows * vectors] = {};
+  for (std::size_t i = 0; i < k; ++i) {
+    const float* x = line(i);
+    F lane[vectors];
+    for (std::size_t v = 0; v < vectors; ++v) lane[v] = Lanes<float>::load(x + v * W);
+    ((sum[each] = multiply_add(repeated(weights[each / vectors * hacl::kDepthPitch + i]), lane[each % vectors], sum[each])), ...);
+  }
+  auto put = [=](float* to, F value) HACL_LAMBDA { Lanes<float>::store(to, add ? Lanes<float>::load(to) + value : value); };
+  ((put(c + each / vectors * pitch + each % vectors * W, sum[each])), ...);
+}
+
+template <std::size_t rows, std::size_t vectors, class Line>
+HACL_INLINE void block(const float* weights, std::size_t k, float* c, std::size_t pitch, bool add, Line line) {
+  block<rows, vectors>(weights, k, c, pitch, add, line, std::make_index_sequence<rows * vectors>{});
+}
+
+template <std::size_t rows>
+void multiply_rows(const float* weights, const float* panels, std::size_t k, std::size_t places, float* c, std::size_t pitch, bool add) {
+  for (std::size_t at = 0; at < places; at += kPanel, panels += hacl::kDepth * kPanel) {
+    auto line = [=](std::size_t i) HACL_LAMBDA { return panels + i * kPanel; };
+    if (places - at > W) block<rows, kBlockVectors>(weights, k, c + at, pitch, add, line);
+    else block<rows, 1>(weights, k, c + at, pitch, add, line);
+  }
+}
+
+template <std::size_t... less>
+HACL_INLINE void multiply_any(const float* weights, const float* panels, std::size_t k, std::size_t rows, std::size_t places, float* c,
+                              std::size_t pitch, bool add, std::index_sequence<less...>) {
+  ((rows == less + 1 ? multiply_rows<less + 1>(weights, panels, k, places, c, pitch, add) : void()), ...);
+}
+
+void conv_multiply(const float* weights, const float* panels, std::size_t k, std::size_t rows, std::size_t places, float* c,
+                   std::size_t pitch, bool add) {
+  multiply_any(weights, panels, k, rows, places, c, pitch, add, std::make_index_sequence<kBlockRows>{});
+}
+
+template <std::size_t rows>
+void few_rows(const float* weights, const float* x, const std::int32_t* lines, std::size_t k, std::size_t places, float* c,
+              std::size_t pitch) {
+  std::size_t at = 0;
+  auto line = [&at, x, lines](std::size_t i) HACL_LAMBDA { return x + lines[i] + at; };
+  constexpr std::size_t vectors = kBlockRows / rows < 4 ? kBlockRows / rows : 4;
+  for (; at + vectors * W <= places; at += vectors * W) block<rows, vectors>(weights, k, c + at, pitch, false, line);
+  for (; at < places; at += W) block<rows, 1>(weights, k, c + at, pitch, false, line);
+}
+
+void conv_few(const float* weights, const float* x, const std::int32_t* lines, std::size_t k, std::size_t rows, std::size_t places,
+              float* c, std::size_t pitch) {
+  constexpr decltype(&few_rows<1>) by_rows[] = {few_rows<1>, few_rows<2>, few_rows<3>, few_rows<4>};
+  static_assert(sizeof by_rows / sizeof by_rows[0] == hacl::kFewRows, "one for each number of rows");
+  by_rows[rows - 1](weights, x, lines, k, places, c, pitch);
+}
+
+template <class T>
+void conv_finish(const float* c, std::size_t pitch, const float* bias, std::size_t rows, std::size_t n, void* out, std::size_t out_pitch) {
+  T* to = static_cast<T*>(out);
+  for (std::size_t r = 0; r < rows; ++r, c += pitch, to += out_pitch) {
+    const F more = repeated(bias != nullptr ? bias[r] : 0.0f);
+    std::size_t i = 0;
+    for (; i + W <= n; i += W) Lanes<T>::store(to + i, Lanes<float>::load(c + i) + more);
+    if (i < n) store_some(to + i, n - i, Lanes<float>::load(c + i) + more);  // sums have room for a whole vector
+  }
+}
+
+}  // namespace
