@@ -89,6 +89,8 @@ def _counts(
     if all(named.values()):
         return named
     surplus = len(specs) - (len(decls) - len(dynamic))
+    if side == "output" and surplus <= 0 and length is None:
+        return dict.fromkeys(named, 0)
     if len(dynamic) == 1:
         return {dynamic[0].name: _single_count(op, side, dynamic[0], decls, specs, length, surplus)}
     optional = sum(decl.kind == "optional" for decl in decls)
@@ -114,8 +116,8 @@ def _single_count(
     """The number of tensors of the only dynamic one; a given N must leave room for the others."""
     optional = sum(other.kind == "optional" for other in decls)
     low, high = max(surplus, 0), max(surplus, 0) + optional
-    if side == "output" and surplus < 0:
-        return 0 if length is None else length
+    if side == "output" and surplus < 0 and length is not None:
+        return length
     if length is not None and low <= length <= high:
         return length
     if length is not None and optional == 0 and length != surplus and side == "input" and surplus < 1:
