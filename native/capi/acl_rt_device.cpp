@@ -1,5 +1,7 @@
 // acl_rt.h: devices and what they are.
 #include "capi/acl_rt.hpp"
+#include "core/leaks.hpp"
+#include "core/lifecycle.hpp"
 #include "core/status.hpp"
 
 #include <unistd.h>
@@ -48,10 +50,16 @@ Code wants_other_device(int32_t device, int32_t peer) {
                 format("deviceId = peerDeviceId = %d; allowed: two different devices", device));
 }
 
+Code reset(int32_t device, bool force) {
+    if (device >= 0) report_leaks(device);
+    return reset_device(device, force);
+}
+
 } // namespace
 
 HACL_EXPORT Code hacl_aclrtSetDevice(int32_t deviceId) noexcept {
     return guarded("aclrtSetDevice", [&]() -> Code {
+        check_initialized();
         Lock lock = lock_machine();
         if (Code code = check_device(deviceId)) return code;
         set_device(deviceId);
@@ -60,11 +68,11 @@ HACL_EXPORT Code hacl_aclrtSetDevice(int32_t deviceId) noexcept {
 }
 
 HACL_EXPORT Code hacl_aclrtResetDevice(int32_t deviceId) noexcept {
-    return guarded("aclrtResetDevice", [&] { return reset_device(deviceId, false); });
+    return guarded("aclrtResetDevice", [&] { return reset(deviceId, false); });
 }
 
 HACL_EXPORT Code hacl_aclrtResetDeviceForce(int32_t deviceId) noexcept {
-    return guarded("aclrtResetDeviceForce", [&] { return reset_device(deviceId, true); });
+    return guarded("aclrtResetDeviceForce", [&] { return reset(deviceId, true); });
 }
 
 HACL_EXPORT Code hacl_aclrtGetDevice(int32_t* deviceId) noexcept {

@@ -96,6 +96,7 @@ Code apply_config_text(const std::string& text, const std::string& where) {
         if (Code code = take(root, where, &changed)) return code;
     Lock lock = lock_machine();
     detail::mutable_config() = changed;
+    choose_rules(changed.rules);
     return 0;
 }
 

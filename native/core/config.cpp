@@ -16,7 +16,8 @@
 namespace hostacl {
 namespace {
 
-const char* const kNames[] = {"scheduler", "devices", "device_memory", "fill", "guard", "strict", "soc", "cann"};
+const char* const kNames[] = {"scheduler", "devices", "device_memory", "fill", "guard", "strict", "soc", "cann",
+                              "check", "ignore", "on_misuse", "report", "report_file"};
 
 // Reads a count with an optional K, M, G or T behind it; base 0 takes 0xCD too.
 bool read_number(const std::string& text, uint64_t* number) {
@@ -164,6 +165,7 @@ Config from_environment() {
         take_visible(config, visible);
     take_variable(config, "ASCEND_LAUNCH_BLOCKING", "launch_blocking");
     open_log();
+    choose_rules(config.rules);
     return config;
 }
 
@@ -212,9 +214,11 @@ const char* take_setting(Config& config, const std::string& name, const std::str
             config.fill = static_cast<int>(number);
     } else if (name == "guard") {
         if (!(wrong = take_bounded(value, 0, 4096, "0 to 4096 bytes", &number))) config.guard = number;
+    } else if (const char* answer = take_rules(config.rules, name, value); !answer || *answer) {
+        wrong = answer;
     } else {
-        wrong =
-            "scheduler, devices, device_memory, fill, guard, strict, soc, cann, launch_blocking as the setting's name";
+        wrong = "scheduler, devices, device_memory, fill, guard, strict, soc, cann, launch_blocking, check, ignore, on_misuse, "
+                "report, report_file as the setting's name";
     }
     return wrong;
 }
@@ -228,6 +232,7 @@ Code configure(const std::string& name, const std::string& value) {
     {
         Lock lock = lock_machine();
         allowed = detail::take_setting(detail::mutable_config(), name, value);
+        if (!allowed) choose_rules(config().rules);
     }
     return allowed ? fail(ACL_ERROR_INVALID_PARAM, "HA105",
                           format("setting %s = \"%s\"; allowed: %s", name.c_str(), value.c_str(), allowed))
@@ -248,7 +253,7 @@ std::string setting(const std::string& name) {
     if (name == "guard") return std::to_string(now.guard);
     if (name == "max_opqueue_num") return std::to_string(now.max_opqueue_num);
     if (name == "err_msg_mode") return now.err_msg_process ? "1" : "0";
-    return "";
+    return detail::rules_setting(now.rules, name);
 }
 
 void reload_config() {

@@ -1,6 +1,7 @@
 // The settings: read from the environment once, changed by acl.json and at run time.
 #pragma once
 
+#include "core/checks.hpp"
 #include "core/types.hpp"
 
 #include <string>
@@ -35,6 +36,7 @@ struct Config {
     bool err_msg_process = false;    // acl.json: err_msg_mode "1"
     int64_t max_opqueue_num = 20000; // acl.json
     int32_t default_device = -1;     // acl.json: defaultDevice
+    RuleChoice rules;
 };
 
 // The settings in force. Reading a number needs no lock; strings and lists need the machine lock.
@@ -58,6 +60,8 @@ Config& mutable_config();
 bool is_setting(const std::string& name);
 // Nullptr when the value was taken, else what is allowed.
 const char* take_setting(Config& config, const std::string& name, const std::string& value);
+const char* take_rules(RuleChoice& rules, const std::string& name, const std::string& value); // "" where the name is another
+std::string rules_setting(const RuleChoice& rules, const std::string& name);
 } // namespace detail
 
 } // namespace hostacl

@@ -7,6 +7,7 @@
 #include "core/message.hpp"
 #include "core/schedule.hpp"
 #include "core/status.hpp"
+#include "core/written.hpp"
 
 #include <cstring>
 #include <vector>
@@ -22,6 +23,7 @@ struct End {
     bool on_device() const { return block && block->space == Space::Device; }
     bool either() const { return block && block->space == Space::Registered; } // a device reaches it too
     bool pageable() const { return !block; }
+    bool meets(uintptr_t from, uintptr_t to) const { return address < to && from < address + extent; }
 };
 
 Code no_memory_there(const char* name, const End& end) {
@@ -86,13 +88,16 @@ void check_overlap(const End& dst, const End& src) {
 }
 
 // A copy that does not wait for the stream whose task still uses the memory. Lock held.
-void check_pending(const char* name, const End& end) {
-    if (!end.block || !queued_tasks()) return;
-    std::string pending = describe_pending(*end.block);
+void check_pending(const char* name, const End& end, unsigned hurts, const char* what) {
+    if (!queued_tasks()) return;
+    std::string pending = describe_pending(end.address, end.address + end.extent, hurts);
     if (!pending.empty())
-        report("HA330", format("%s = 0x%zx is used by the call while %s is pending; synchronize its stream first", name,
-                               static_cast<size_t>(end.address), pending.c_str()));
+        report("HA330", format("%s = 0x%zx is %s by the call while %s is pending; synchronize its stream first", name,
+                               static_cast<size_t>(end.address), what, pending.c_str()));
 }
+
+void check_read(const char* name, const End& end) { check_pending(name, end, kWrites, "read, and stale,"); }
+void check_write(const char* name, const End& end) { check_pending(name, end, kReads | kWrites, "written"); }
 
 size_t extent_of(size_t pitch, const Copy& copy) { return (copy.height - 1) * pitch + copy.width; }
 
@@ -172,10 +177,13 @@ class CopyTask : public Task {
             report("HA222",
                    format("the source of a %s%s was changed while the copy was pending; the new bytes are copied",
                           describe().c_str(), site.empty() ? "" : (" (submitted at " + site + ")").c_str()));
+        if (checking(kWritten)) track_copy(copy_, dst_.block, staged_.empty() ? src_.block : nullptr);
         move_rows(copy_);
         return {};
     }
-    bool touches(const Block& block) const override { return dst_.block.get() == &block || src_.block.get() == &block; }
+    unsigned uses(uintptr_t start, uintptr_t end) const override {
+        return (dst_.meets(start, end) ? kWrites : 0u) | (staged_.empty() && src_.meets(start, end) ? kReads : 0u);
+    }
     std::string describe() const override { return describe_copy(copy_, dst_, src_); }
 
   private:
@@ -190,10 +198,11 @@ class FillTask : public Task {
   public:
     FillTask(const Fill& fill, End dst) : fill_(fill), dst_(std::move(dst)) {}
     Failure run() override {
+        if (checking(kWritten)) track_fill(dst_.block, fill_.dst, fill_.count);
         std::memset(fill_.dst, fill_.value, fill_.count);
         return {};
     }
-    bool touches(const Block& block) const override { return dst_.block.get() == &block; }
+    unsigned uses(uintptr_t start, uintptr_t end) const override { return dst_.meets(start, end) ? kWrites : 0u; }
     std::string describe() const override { return format("set of %zu bytes", fill_.count); }
 
   private:
@@ -286,9 +295,10 @@ Code copy_now(const Copy& copy) {
         Context* context = nullptr;
         if (Code code = current_context(&context)) return code;
         if (Code code = look_at_both(copy, &dst, &src)) return code;
-        check_pending(copy.src_name, src);
-        check_pending(copy.dst_name, dst);
+        check_read(copy.src_name, src);
+        check_write(copy.dst_name, dst);
     }
+    if (checking(kWritten)) track_copy(copy, dst.block, src.block);
     move_rows(copy);
     return 0;
 }
@@ -312,6 +322,7 @@ Code copy_async(const Copy& copy, Handle stream_handle) {
     note_unaligned(copy, dst, src);
     if (try_begin(*stream)) {
         lock.unlock();
+        if (checking(kWritten)) track_copy(copy, dst.block, src.block);
         move_rows(copy);
         finish(*stream, {});
         return 0;
@@ -329,8 +340,9 @@ Code fill_now(const Fill& fill) {
         Context* context = nullptr;
         if (Code code = current_context(&context)) return code;
         if (Code code = look_at("devPtr", fill.dst, fill.count, &dst)) return code;
-        check_pending("devPtr", dst);
+        check_write("devPtr", dst);
     }
+    if (checking(kWritten)) track_fill(dst.block, fill.dst, fill.count);
     std::memset(fill.dst, fill.value, fill.count);
     return 0;
 }
@@ -345,6 +357,7 @@ Code fill_async(const Fill& fill, Handle stream_handle) {
     if (Code code = look_at("devPtr", fill.dst, fill.count, &dst)) return code;
     if (try_begin(*stream)) {
         lock.unlock();
+        if (checking(kWritten)) track_fill(dst.block, fill.dst, fill.count);
         std::memset(fill.dst, fill.value, fill.count);
         finish(*stream, {});
         return 0;

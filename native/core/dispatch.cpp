@@ -2,12 +2,15 @@
 
 #include "core/config.hpp"
 #include "core/inject.hpp"
+#include "core/lifecycle.hpp"
 #include "core/message.hpp"
 #include "core/plans.hpp"
 #include "core/reading.hpp"
 #include "core/saturation.hpp"
+#include "core/usage.hpp"
 #include "core/stream_state.hpp"
 #include "core/user_kernels.hpp"
+#include "core/written.hpp"
 
 namespace hostacl {
 namespace {
@@ -17,12 +20,20 @@ constexpr Code kNoDynamic = 148050, kInternal = 500000;
 Failure run_request(Request& request) {
     auto run = hooks().run;
     if (!run) return {kInternal, "HA110: " + std::string(request.op) + ": Python has ended; no operator can run"};
+    if (checking(kWritten)) track_reads(request);
     Failure failure = run(request);
+    if (checking(kWritten) && !failure.code) track_writes(request);
+    if (checking(kGuards)) check_guards_of(request);
     if (failure.code) {
         failure.text = named(request.function, failure.text);
         if (!request.site.empty()) failure.text += "; submitted at " + request.site;
     }
     return failure;
+}
+
+bool lies_in(const Argument& argument, uintptr_t start, uintptr_t end) {
+    auto at = reinterpret_cast<uintptr_t>(argument.data);
+    return !argument.absent && at < end && start < at + argument.bytes;
 }
 
 class OperatorTask : public Task {
@@ -31,11 +42,13 @@ class OperatorTask : public Task {
     Failure run() override { return run_request(*request_); }
     bool enters_python() const override { return true; }
     std::string describe() const override { return "operator " + std::string(request_->op); }
-    bool touches(const Block& block) const override {
-        for (const auto* list : {&request_->inputs, &request_->outputs})
-            for (const Argument& argument : *list)
-                if (argument.block.get() == &block) return true;
-        return false;
+    unsigned uses(uintptr_t start, uintptr_t end) const override {
+        unsigned found = 0;
+        for (const Argument& input : request_->inputs)
+            if (!input.is_const && input.copy.empty() && lies_in(input, start, end)) found |= kReads;
+        for (const Argument& output : request_->outputs)
+            if (lies_in(output, start, end)) found |= kWrites;
+        return found;
     }
     const Request& request() const { return *request_; }
 
@@ -126,6 +139,7 @@ bool nothing_to_do(const std::vector<Argument>& outputs) {
 }
 
 Code make_plan(Request& request) {
+    check_initialized();
     if (Code code = need_python(request.op)) return code;
     Failure failure = hooks().prepare(request);
     return failure.code ? fail_verbatim(failure.code, named(request.function, failure.text + binary_hint(request.op))) : 0;
@@ -133,6 +147,8 @@ Code make_plan(Request& request) {
 
 Code dispatch(Lock& lock, const StreamPtr& stream, Request& request) {
     if (Code code = check_buffers(&request)) return code;
+    if (checking(kThreads)) check_thread(*stream, request);
+    if (checking(kAliases)) check_aliases(request);
     if (request.plan->shapes == Shapes::Data && !request.writes_back()) return refuse_data_dependent(request);
     use_plan(request.plan);
     request.unwatched = stream->overflow_off;

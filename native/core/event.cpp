@@ -123,6 +123,9 @@ Code destroy_event(Handle handle) {
     if (event->waits_pending && !event->mark)
         report("HA304", "the event is destroyed while a stream waits for it and nobody recorded it; the wait ends "
                         "here, on a card it may never end");
+    else if (event->waits_pending || (event->mark && !event->mark->done))
+        report("HA304", format("event = 0x%llx is destroyed while %s; synchronize first", static_cast<unsigned long long>(handle),
+                               event->waits_pending ? "a stream has yet to wait for it" : "a stream has yet to record it"));
     event->destroyed = true;
     events().remove(handle);
     machine().moved_on();
@@ -172,7 +175,7 @@ Code reset_event(Handle handle, Handle stream_handle) {
     return submit(stream, std::make_unique<ResetTask>());
 }
 
-Code wait_event(Handle stream_handle, Handle handle) {
+Code wait_event(Handle stream_handle, Handle event_handle) {
     EventPtr event;
     StreamPtr stream;
     std::unique_ptr<WaitTask> task;
@@ -180,7 +183,11 @@ Code wait_event(Handle stream_handle, Handle handle) {
     {
         Lock lock = lock_machine();
         if (Code code = resolve_stream(stream_handle, &stream)) return code;
-        if (Code code = find_event(handle, "event", &event)) return code;
+        if (Code code = find_event(event_handle, "event", &event)) return code;
+        if (!event->mark)
+            report("HA309", format("event = 0x%llx was never recorded (or was reset): on a card there is nothing to wait for; here the "
+                                   "next record is waited for",
+                                   static_cast<unsigned long long>(event_handle)));
         task = std::make_unique<WaitTask>(event);
         waits = !task->ready() || !stream->idle();
     }
@@ -196,7 +203,8 @@ Code synchronize_event(Handle handle, int64_t timeout_ms) {
     if (Code code = current_context(&context)) return code;
     std::shared_ptr<Mark> mark = event->mark;
     if (!mark) {
-        report("HA309", "the event was never recorded (or was reset): there is nothing to wait for");
+        report("HA309", format("event = 0x%llx was never recorded (or was reset): there is nothing to wait for",
+                               static_cast<unsigned long long>(handle)));
         return 0;
     }
     StreamPtr stream = mark->stream.lock();

@@ -32,6 +32,7 @@ Code execute(const CallArguments& call) {
     std::string& key = key_buffer();
     const OpAttr* attr = nullptr;
     StreamPtr stream;
+    if (checking(kOrigins)) request.site = call_site();
     Lock lock = lock_machine();
     if (Code code = read_call(call, &request, &key, &attr)) return code;
     if (Code code = resolve_stream(as_handle(call.stream), &stream)) return code;

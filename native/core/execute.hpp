@@ -25,6 +25,7 @@ enum class Shapes : uint8_t {
 struct Plan {
     Shapes shapes = Shapes::Exact;
     uint64_t model = 0;                 // the number of its model, for dropping
+    bool in_place = false;              // an output may be an input
     uint64_t last_use = 0;              // on a clock that counts uses; machine lock held
     virtual ~Plan() = default;
 };

@@ -5,6 +5,7 @@
 #include "core/event.hpp"
 #include "core/memory.hpp"
 #include "core/message.hpp"
+#include "core/origins.hpp"
 #include "core/stream_state.hpp"
 #include "core/virtual_memory.hpp"
 
@@ -52,8 +53,8 @@ std::string describe_handle(Handle handle, bool dead) {
     if (handle < kFirstHandle) return number + ", " + describe_pointer(static_cast<uintptr_t>(handle));
     const char* name = kind_name(static_cast<Kind>(handle >> 56));
     if (!*name) return number + ", an unknown value";
-    if (dead || !is_live(handle)) return number + ", a destroyed " + name;
-    return number + (std::strchr("aeiou", *name) ? ", an " : ", a ") + name;
+    if (dead || !is_live(handle)) return number + ", a destroyed " + name + origin_text(handle);
+    return number + (std::strchr("aeiou", *name) ? ", an " : ", a ") + name + origin_text(handle);
 }
 
 } // namespace hostacl

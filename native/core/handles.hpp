@@ -2,6 +2,7 @@
 // generation and a slot number, never an address; it is looked up, never dereferenced.
 #pragma once
 
+#include "core/checks.hpp"
 #include "core/types.hpp"
 
 #include <deque>
@@ -13,6 +14,9 @@
 namespace hostacl {
 
 enum class Kind : uint8_t { TensorDesc = 1, DataBuffer, OpAttr, OpHandle, Context, Stream, Event, KernelDesc, Other, PhysicalMemory };
+
+HACL_API void note_made(Handle handle); // origins.hpp
+HACL_API void note_ended(Handle handle);
 
 const char* kind_name(Kind kind); // "tensor descriptor", "data buffer", ...
 
@@ -50,6 +54,7 @@ template <class T, Kind K> class HandleTable {
         slot.object.emplace(std::forward<A>(arguments)...);
         free_.pop_back();
         *handle = make_handle(K, slot.generation, index);
+        if (checking(kOrigins)) note_made(*handle);
         return *slot.object;
     }
     T* find(Handle handle) {
@@ -59,6 +64,7 @@ template <class T, Kind K> class HandleTable {
     bool remove(Handle handle) { // false: not a live object of this kind
         Slot* slot = slot_of(handle);
         if (!slot || !slot->object) return false;
+        if (checking(kOrigins)) note_ended(handle);
         slot->object.reset();
         slot->generation++;
         free_.push_back(static_cast<uint32_t>(handle & 0xFFFFFFFFu) - 1);

@@ -4,10 +4,12 @@
 #include "core/context.hpp"
 #include "core/event.hpp"
 #include "core/inject.hpp"
+#include "core/leaks.hpp"
 #include "core/log.hpp"
 #include "core/machine.hpp"
 #include "core/memory.hpp"
 #include "core/message.hpp"
+#include "core/origins.hpp"
 #include "core/schedule.hpp"
 #include "core/status.hpp"
 
@@ -55,6 +57,7 @@ void run_endings() {
 void end_everything() {
     run_what_can_run();
     check_guards();
+    report_leaks();
     run_endings();
     forget_config_file();
     flush_log();
@@ -89,6 +92,18 @@ bool begin_life(const std::string& text) {
 bool is_initialized() {
     Lock lock = lock_machine();
     return life().initialized;
+}
+
+void check_initialized() {
+    static Throttle throttle;
+    bool finalized;
+    {
+        Lock lock = lock_machine();
+        if (life().initialized) return;
+        finalized = life().finalized;
+    }
+    if (throttle.open())
+        report("HA124", finalized ? "aclFinalize was called before; call aclInit again" : "aclInit was not called; call it first");
 }
 
 Code initialize(const char* path) {
@@ -150,6 +165,7 @@ void reset_machine() {
         life().initialized = life().finalized = false;
         life().references = 0;
         life().config_text.clear();
+        forget_origins();
         set_current(0);
     }
     reload_config();

@@ -9,6 +9,7 @@ Code initialize(const char* config_path); // null or "": no file
 Code finalize();
 Code finalize_reference(uint64_t* count); // finalizes when the count of aclInit calls reaches 0
 HACL_API bool is_initialized();
+void check_initialized(); // reports a use before aclInit, or after aclFinalize; no lock held
 
 // Called by finalize and reset with no lock held: tables that end with them (models, handles).
 HACL_API void at_finalize(void (*function)());

@@ -1,6 +1,7 @@
 #include "core/machine.hpp"
 
 #include "core/context.hpp"
+#include "core/findings.hpp"
 #include "core/memory.hpp"
 #include "core/log.hpp"
 #include "core/message.hpp"
@@ -16,11 +17,13 @@ void before_fork() {
     machine().mutex.lock();
     lock_arena();
     lock_messages();
+    lock_findings();
     lock_log();
 }
 
 void after_fork_in_parent() {
     unlock_log();
+    unlock_findings();
     unlock_messages();
     unlock_arena();
     machine().mutex.unlock();
@@ -29,6 +32,7 @@ void after_fork_in_parent() {
 // The threads that could have held or waited for a lock are gone: the locks start anew.
 void after_fork_in_child() {
     rebuild_log_lock();
+    rebuild_findings_lock();
     rebuild_message_lock();
     rebuild_arena_lock();
     new (&machine().mutex) std::mutex;

@@ -7,6 +7,7 @@
 #include "core/message.hpp"
 #include "core/schedule.hpp"
 #include "core/status.hpp"
+#include "core/written.hpp"
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -190,6 +191,8 @@ Code refuse_free(Space space, uintptr_t address, const char* name) {
 
 } // namespace
 
+Block::Block() = default;
+
 Block::~Block() {
     if (!taken) return;
     std::lock_guard<std::mutex> guard(arena_mutex());
@@ -234,6 +237,7 @@ Code allocate(Space space, int32_t device, size_t size, const char* size_name, v
     prepare_memory(*block);
     block->device = device;
     block->site = std::move(site);
+    if (space == Space::Device && checking(kWritten)) block->written = std::make_unique<Written>();
     *start = as_pointer(block->start);
     Lock lock = lock_machine();
     add_block(std::move(block));
@@ -251,7 +255,7 @@ Code free_block(Space space, uintptr_t start, const char* name) {
         auto at = memory().live.find(start);
         if (at == memory().live.end() || at->second->space != space || at->second->pages)
             return refuse_free(space, start, name);
-        pending = describe_pending(*at->second);
+        pending = describe_pending(start, start + at->second->capacity, kReads | kWrites);
         block = bury(at, site);
     }
     damage = guard_damage(*block);
@@ -328,6 +332,13 @@ size_t check_guards() {
     }
     for (const std::string& damage : damages) report("HA206", damage);
     return damages.size();
+}
+
+std::string take_guard_damage(Block& block) {
+    Lock lock = lock_machine();
+    std::string damage = block.guard ? guard_damage(block) : "";
+    if (!damage.empty()) std::memset(as_pointer(block.start + block.capacity), kGuardByte, block.guard);
+    return damage;
 }
 
 bool is_mapped(uintptr_t address, size_t size) {

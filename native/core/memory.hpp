@@ -12,6 +12,8 @@ namespace hostacl {
 
 enum class Space : uint8_t { Device, PinnedHost, Registered };
 
+class Written; // written.hpp
+
 struct Block {
     uintptr_t start = 0;
     size_t size = 0;     // as asked for
@@ -24,9 +26,10 @@ struct Block {
     size_t guard = 0;    // guard bytes behind it
     size_t taken = 0;    // bytes of the arena to give back; 0 when the memory is not ours
     uint64_t serial = 0; // in order of making
+    std::unique_ptr<Written> written; // null: not tracked, all of it counts as written
     std::shared_ptr<void> pages; // of aclrtMapMem: what ends with the last view, and is counted elsewhere
     bool holds(uintptr_t address) const { return address - start < capacity; }
-    Block() = default;
+    Block();
     Block(const Block&) = delete;
     Block& operator=(const Block&) = delete;
     ~Block(); // gives the memory back
@@ -58,6 +61,9 @@ void free_host_memory();
 
 // Looks at the guard bytes of every live block and reports each overwritten one once. No lock held.
 HACL_API size_t check_guards();
+
+// What was written behind this block, or "" when its guard bytes are whole, as they are afterwards. No lock held.
+std::string take_guard_damage(Block& block);
 
 // Every page of the range is mapped in this process, outside of the arena.
 bool is_mapped(uintptr_t address, size_t size);

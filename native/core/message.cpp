@@ -1,8 +1,11 @@
 #include "core/message.hpp"
 
+#include "core/checks.hpp"
 #include "core/config.hpp"
+#include "core/findings.hpp"
 #include "core/hooks.hpp"
 #include "core/log.hpp"
+#include "core/origins.hpp"
 
 #include <algorithm>
 #include <cstdarg>
@@ -18,7 +21,8 @@ struct EntryState {
     const char* name = "";
     const void* caller = nullptr;
     int depth = 0;
-    bool unplaced = false; // own_texts->unplaced has some
+    bool unplaced = false;    // own_texts->unplaced has some
+    bool from_python = false; // the outermost entry is the Python face's
 };
 
 namespace {
@@ -73,6 +77,7 @@ void push(std::deque<std::string>& texts, const std::string& text) {
 }
 
 void add_report(Report&& report) {
+    note_finding(report, entry_state.from_python && entry_state.depth > 0);
     std::lock_guard<std::mutex> guard(shared().mutex);
     std::deque<Report>& reports = shared().reports;
     if (!reports.empty()) {
@@ -88,8 +93,9 @@ void add_report(Report&& report) {
 }
 
 // Inside a call its site is asked for at the end: now the machine lock may be held, and the site enters Python.
-void keep_report(const char* rule, const std::string& text, Code code) {
-    Report report{rule, Entry::name(), text, "", code, 1};
+void keep_report(const char* rule, const char* function, const std::string& text, Code code) {
+    if (!rule_on(rule)) return;
+    Report report{rule, function, text, "", code, 1};
     if (entry_state.depth == 0) return add_report(std::move(report));
     own().unplaced.push_back(std::move(report));
     entry_state.unplaced = true;
@@ -100,10 +106,21 @@ void place_reports() {
     reports.swap(own().unplaced);
     entry_state.unplaced = false;
     std::string site = call_site();
+    place_origins(site);
     for (Report& report : reports) {
         report.site = site;
         add_report(std::move(report));
     }
+}
+
+// The same of a text that begins with its rule and its function, as those of operators do.
+void keep_whole(const std::string& text, Code code) {
+    constexpr size_t kRule = 5; // "HA502"
+    if (text.compare(0, 2, "HA") != 0 || text.compare(kRule, 2, ": ") != 0) return;
+    std::string rule = text.substr(0, kRule), rest = text.substr(kRule + 2);
+    size_t end = rest.find("(): ");
+    bool named = end != std::string::npos && end < rest.find(' ');
+    keep_report(rule.c_str(), named ? rest.substr(0, end).c_str() : Entry::name(), named ? rest.substr(end + 4) : rest, code);
 }
 
 void remove(std::deque<std::string>& texts, const std::string& text) {
@@ -118,15 +135,17 @@ std::string join(std::deque<std::string>& texts) {
     return all;
 }
 
-std::string with_function(const char* rule, const std::string& text) {
-    const char* name = Entry::name();
+std::string with_function(const char* name, const char* rule, const std::string& text) {
     return *name ? std::string(rule) + ": " + name + "(): " + text : std::string(rule) + ": " + text;
 }
 
 } // namespace
 
 Entry::Entry(const char* function, const void* caller) : state_(&entry_state), outermost_(state_->depth++ == 0) {
-    if (outermost_) state_->name = function;
+    if (outermost_) {
+        state_->name = function;
+        state_->from_python = !caller;
+    }
     if (outermost_ || (caller && !state_->caller)) state_->caller = caller;
 }
 
@@ -142,8 +161,8 @@ const char* Entry::name() { return entry_state.name; }
 const void* Entry::caller() { return entry_state.caller; }
 
 Code fail(Code code, const char* rule, const std::string& text) {
-    keep_report(rule, text, code);
-    return fail_verbatim(code, with_function(rule, text));
+    keep_report(rule, Entry::name(), text, code);
+    return fail_quietly(code, with_function(Entry::name(), rule, text));
 }
 
 void tell_early(const std::string& text) {
@@ -165,16 +184,25 @@ void untell(const std::string& text) {
 }
 
 Code fail_verbatim(Code code, const std::string& text) {
+    keep_whole(text, code);
+    return fail_quietly(code, text);
+}
+
+Code fail_quietly(Code code, const std::string& text) {
     tell_early(text);
     own().last = code;
     if (log_on(LogLevel::Error)) log_line(LogLevel::Error, format("%d %s", code, text.c_str()));
     return code;
 }
 
-void report(const char* rule, const std::string& text) {
-    keep_report(rule, text, 0);
-    if (log_on(LogLevel::Warning)) log_line(LogLevel::Warning, with_function(rule, text));
+void report(const char* rule, const std::string& text) { report_of(Entry::name(), rule, text); }
+
+void report_of(const char* function, const char* rule, const std::string& text) {
+    keep_report(rule, function, text, 0);
+    if (log_on(LogLevel::Warning)) log_line(LogLevel::Warning, with_function(function, rule, text));
 }
+
+std::string submitted_at(const std::string& site) { return site.empty() ? "" : " (submitted at " + site + ")"; }
 
 const char* take_messages() {
     if (config().err_msg_process) {
@@ -209,6 +237,8 @@ std::vector<Report> take_reports() {
     shared().reports.clear();
     return all;
 }
+
+void note_unplaced() { entry_state.unplaced = entry_state.depth > 0; }
 
 void clear_messages() {
     report_turn++;

@@ -34,6 +34,9 @@ HACL_API Code fail(Code code, const char* rule, const std::string& text);
 // The same for a text that already names its function (a failure kept from an earlier call).
 HACL_API Code fail_verbatim(Code code, const std::string& text);
 
+// The same for an answer that is no misuse, such as a timeout of a thread that polls: nothing is reported.
+HACL_API Code fail_quietly(Code code, const std::string& text);
+
 // Keeps the text of an operator that failed in the call that submitted it, though that call succeeds: the code comes with
 // the next synchronize, which says the text again in place of this one unless it was read before.
 HACL_API void tell_early(const std::string& text);
@@ -42,6 +45,11 @@ HACL_API void untell(const std::string& text);
 // Something worth saying about a call that succeeds (a pageable host pointer, a dropped attribute ...).
 // Goes to the log and to the report hook, never to the recent error messages.
 HACL_API void report(const char* rule, const std::string& text);
+
+// The same about a call made before this one, such as that of a queued operator which now runs.
+void report_of(const char* function, const char* rule, const std::string& text);
+
+std::string submitted_at(const std::string& site); // " (submitted at a.py:3)"; "" for an unknown site
 
 // All texts kept for this thread (err_msg_mode 1: for the process), newest first, one a line; clears them.
 // NULL when nothing failed. The pointer stays valid until this thread's next call.
@@ -60,6 +68,9 @@ struct Report {
     uint64_t count = 1;
 };
 HACL_API std::vector<Report> take_reports(); // gives them and forgets them; at most the newest 4096 are kept
+
+// Has this thread's call ask for its site when it ends, for what was noted in it.
+void note_unplaced();
 
 // Lets the first 64 reports of a place through, again after each take_reports: for what a loop would say every time.
 class Throttle {

@@ -4,6 +4,7 @@
 #include "core/reading.hpp"
 #include "core/saturation.hpp"
 #include "core/stream_state.hpp"
+#include "core/usage.hpp"
 
 namespace hostacl {
 namespace {
@@ -31,7 +32,10 @@ Code read_handle_list(const TensorList& list, const std::vector<TensorDesc>& des
     out->resize(descs.size());
     for (int i = 0; i < list.count; i++) {
         describe(descs[static_cast<size_t>(i)], 0, &(*out)[static_cast<size_t>(i)]);
-        if (Code code = read_buffer(list, i, &(*out)[static_cast<size_t>(i)])) return code;
+        Argument& argument = (*out)[static_cast<size_t>(i)];
+        if (Code code = read_buffer(list, i, &argument)) return code;
+        if (checking(kConst) && argument.is_const)
+            check_const(format("%s[%d]", list.buffer_name, i), descs[static_cast<size_t>(i)], argument);
     }
     return 0;
 }
@@ -83,6 +87,7 @@ void destroy_handle(Handle handle) {
 Code execute_handle(Handle handle, const TensorList& inputs, const TensorList& outputs, const void* stream_handle) {
     Request request;
     StreamPtr stream;
+    if (checking(kOrigins)) request.site = call_site();
     Lock lock = lock_machine();
     if (!handle) return null_argument("handle");
     OpHandle* found = op_handles().find(handle);

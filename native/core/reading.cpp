@@ -1,6 +1,7 @@
 #include "core/reading.hpp"
 
 #include "core/message.hpp"
+#include "core/usage.hpp"
 
 namespace hostacl {
 
@@ -96,8 +97,11 @@ Code read_list(const TensorList& list, Via via, std::vector<Argument>* arguments
     if (!list.has_buffers) return 0;
     if (list.count > 0 && !list.buffers) return null_argument(list.buffer_name);
     if (Code code = check_array(list.buffer_name, list.buffers, static_cast<size_t>(list.count), sizeof *list.buffers)) return code;
-    for (int i = 0; i < list.count; i++)
-        if (Code code = read_buffer(list, i, &(*arguments)[static_cast<size_t>(i)])) return code;
+    for (int i = 0; i < list.count; i++) {
+        Argument& argument = (*arguments)[static_cast<size_t>(i)];
+        if (Code code = read_buffer(list, i, &argument)) return code;
+        if (checking(kConst) && argument.is_const) check_const(place(list.buffer_name, i), *descs().find(argument.desc), argument);
+    }
     return 0;
 }
 
@@ -125,8 +129,26 @@ Code too_small(const char* list, int index, const Argument& argument, const std:
                 format("%s[%d] has %zu bytes; its descriptor needs %zu%s", list, index, argument.size, argument.bytes, more.c_str()));
 }
 
+void note_given_though_absent(const Argument& argument, const char* list, int index) {
+    report("HA412", format("%s[%d] has a buffer of %zu bytes at %p, but its descriptor says that the tensor is left out; allowed: an empty "
+                           "buffer (NULL, 0)",
+                           list, index, argument.size, argument.data));
+}
+
+// Memory of the other side: it works here. Said so often, then no more.
+void note_side(const Argument& argument, const char* list, int index) {
+    static Throttle throttle;
+    const Block* block = argument.block.get();
+    bool device = block && block->space == Space::Device;
+    if (device != argument.host || !throttle.open()) return;
+    std::string what = describe_pointer(reinterpret_cast<uintptr_t>(argument.data));
+    const char* text = device ? "the descriptor is placed in host memory" : "the descriptor is not placed in host memory";
+    report(device ? "HA228" : "HA227", format("%s[%d] points to %s, but %s", list, index, what.c_str(), text));
+}
+
 // The buffer holds what its descriptor says, and known memory ends nowhere before. Lock held.
 Code check_buffer(Argument& argument, const char* list, int index) {
+    if (argument.absent && (argument.data || argument.size)) note_given_though_absent(argument, list, index);
     if (argument.absent || argument.is_const || argument.bytes == 0) return 0;
     if (whole_blocks(argument.size) < whole_blocks(argument.bytes)) return too_small(list, index, argument, "");
     auto address = reinterpret_cast<uintptr_t>(argument.data);
@@ -135,6 +157,7 @@ Code check_buffer(Argument& argument, const char* list, int index) {
     if (block && block->freed)
         return fail(kInvalidParameter, "HA204",
                     format("%s[%d] points to %s; allowed: live memory", list, index, describe_pointer(address).c_str()));
+    if ((block && block->space == Space::Device) == argument.host) note_side(argument, list, index);
     bool held = block && address + argument.bytes <= block->start + block->capacity;
     if (block && !held)
         return too_small(list, index, argument, format(" and its memory ends before: %s", describe_pointer(address).c_str()));

@@ -9,6 +9,7 @@
 #include "core/message.hpp"
 #include "core/status.hpp"
 #include "core/stream_state.hpp"
+#include "core/written.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -31,11 +32,15 @@ class StatusTask : public Task {
     StatusTask(void* output, size_t size, BlockPtr block) : output_(output), size_(size), block_(std::move(block)) {}
     Failure run() override {
         int64_t status = overflowed;
+        if (checking(kWritten)) track_fill(block_, output_, size_);
         std::memset(output_, 0, size_);
         std::memcpy(output_, &status, sizeof status);
         return {};
     }
-    bool touches(const Block& block) const override { return block_.get() == &block; }
+    unsigned uses(uintptr_t start, uintptr_t end) const override {
+        auto at = reinterpret_cast<uintptr_t>(output_);
+        return at < end && start < at + size_ ? kWrites : 0u;
+    }
     std::string describe() const override { return "read of the overflow status"; }
 
   private:

@@ -268,14 +268,13 @@ void drop_tasks(Stream& stream, const Failure& why, std::deque<Queued>* dropped)
     machine().moved_on();
 }
 
-std::string describe_pending(const Block& block) {
+std::string describe_pending(uintptr_t start, uintptr_t end, unsigned uses) {
     std::string found;
     if (queued == 0) return found;
     streams().each([&](Handle, const StreamPtr& stream) {
         for (const Queued& task : stream->queue) {
-            if (!found.empty() || !task.task->touches(block)) continue;
-            found = task.task->describe();
-            if (!task.task->site.empty()) found += " (submitted at " + task.task->site + ")";
+            if (!found.empty() || !(task.task->uses(start, end) & uses)) continue;
+            found = task.task->describe() + submitted_at(task.task->site);
         }
     });
     return found;
@@ -284,6 +283,7 @@ std::string describe_pending(const Block& block) {
 std::vector<Failure> take_failures(Stream& stream) {
     std::vector<Failure> failures;
     failures.swap(stream.failures);
+    stream.submitter = {}; // whoever asks for the failures has waited
     if (failures.empty())
         if (ContextPtr context = stream.context.lock(); context && context->stopped.code)
             failures.push_back(context->stopped);

@@ -31,8 +31,8 @@ std::function<bool()> done_with_all(const Stream& stream);
 // Takes a task into a queue without running anything; a refused task stays the caller's, to let go without the lock. Lock held.
 Code enqueue(Stream& stream, std::unique_ptr<Task>& task, std::shared_ptr<Outcome> outcome = nullptr);
 
-// "operator Add (submitted at a.py:3)" when a queued task still needs this block, else "". Lock held.
-std::string describe_pending(const Block& block);
+// "operator Add (submitted at a.py:3)" when a queued task will use these bytes in one of these ways, else "". Lock held.
+std::string describe_pending(uintptr_t start, uintptr_t end, unsigned uses);
 
 // The failures a stream kept, as messages; the first one's code, or 0. Lock held.
 std::vector<Failure> take_failures(Stream& stream);

@@ -109,10 +109,11 @@ Code destroy_stream(Handle handle, bool force) {
         return fail(ACL_ERROR_RT_PARAM_INVALID, "HA306",
                     "stream is the default stream of a context; it ends with the context");
     if (waits_for_this_thread(*stream)) return synchronize_from_inside(*stream);
+    if (!stream->queue.empty())
+        report("HA307", format("stream = %d is destroyed with %zu tasks not run, first %s%s; synchronize first", stream->id,
+                               stream->queue.size(), stream->queue.front().task->describe().c_str(),
+                               submitted_at(stream->queue.front().task->site).c_str()));
     if (force) {
-        if (!stream->queue.empty())
-            report("HA307", format("stream %d is destroyed with %zu tasks not run, first %s", stream->id,
-                                   stream->queue.size(), stream->queue.front().task->describe().c_str()));
         drop_tasks(*stream, {ACL_ERROR_RT_DEVICE_TASK_ABORT, "HA307: the stream was destroyed by force"}, &dropped);
     }
     Wait wait;

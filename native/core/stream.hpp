@@ -9,7 +9,7 @@
 
 namespace hostacl {
 
-struct Block; // memory.hpp
+enum Use : unsigned { kReads = 1, kWrites = 2 }; // what a task does with memory
 
 struct Failure {
     Code code = 0;
@@ -23,7 +23,7 @@ class Task {
     virtual Failure run() = 0;                  // no lock held; runs once
     virtual bool enters_python() const { return false; }
     virtual std::string describe() const = 0;   // "operator Add", "copy of 64 bytes host to device"
-    virtual bool touches(const Block&) const { return false; } // it still reads or writes this block; lock held
+    virtual unsigned uses(uintptr_t, uintptr_t) const { return 0; } // what it will do with the bytes from start to end; lock held
     uint32_t id = 0;                            // numbered by the stream that takes it
     std::string site;                           // where it was submitted
 };

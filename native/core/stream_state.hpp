@@ -24,6 +24,12 @@ struct Queued {
     std::shared_ptr<Outcome> outcome; // null: a failure is kept in the stream
 };
 
+// Who submitted the latest operator that was not synchronized; known while that is checked.
+struct Submitter {
+    long thread = 0;
+    std::string op, site;
+};
+
 struct Stream {
     Handle handle = 0; // of a default stream too
     int32_t id = 0;
@@ -41,6 +47,7 @@ struct Stream {
     uint32_t next_task = 0;
     uint32_t running = 0; // the task of the last try_begin
 
+    Submitter submitter;
     std::vector<Failure> failures; // until a synchronize returns them
     bool failure_mode_set = false;
     bool stop_on_failure = false;

@@ -207,7 +207,7 @@ Code unmap_memory(uintptr_t start) {
             return refuse(format("virPtr = 0x%zx; allowed: a place to which aclrtMapMem mapped memory", static_cast<size_t>(start)));
         mappings().mapped.erase(found);
         block = end_block(start, site);
-        pending = describe_pending(*block);
+        pending = describe_pending(start, start + block->capacity, kReads | kWrites);
     }
     if (!pending.empty())
         report("HA225", format("virPtr = 0x%zx is unmapped while %s is pending; it stays until then. Synchronize first",

@@ -1,5 +1,6 @@
 // hostacl._machine: the C functions as Python functions, one table of them.
 #include "core/config.hpp"
+#include "core/findings.hpp"
 #include "core/hooks.hpp"
 #include "module/machine_run.hpp"
 #include "module/machine_table.hpp"
@@ -39,7 +40,18 @@ PyObject* wrong_count(const Row& row, Py_ssize_t count) {
     return PyErr_Format(PyExc_TypeError, "%s() takes %zu arguments (%s), %zd given", row.function, row.names.size(), names.c_str(), count);
 }
 
-PyObject* checked_call(const Row& row, PyObject* const* items, Py_ssize_t count) {
+// The answer of a call, or the exception of its misuse where misuse raises.
+PyObject* unless_misused(PyObject* result) {
+    std::string code, text;
+    if (!take_misuse(&code, &text) || !result) return result;
+    Py_DECREF(result);
+    Ref type = import_attr("hostacl.errors", "Misuse");
+    Ref error = type ? Ref::take(PyObject_CallFunction(type.get(), "ss", code.c_str(), text.c_str())) : Ref();
+    if (error) PyErr_SetObject(type.get(), error.get());
+    return nullptr;
+}
+
+PyObject* answer_of(const Row& row, PyObject* const* items, Py_ssize_t count) {
     try {
         FaceCall mark;
         Entry entry(row.function);
@@ -54,6 +66,11 @@ PyObject* checked_call(const Row& row, PyObject* const* items, Py_ssize_t count)
     } catch (const std::exception& error) {
         return PyErr_Format(PyExc_RuntimeError, "%s(): %s", row.function, error.what());
     }
+}
+
+PyObject* checked_call(const Row& row, PyObject* const* items, Py_ssize_t count) {
+    PyObject* result = answer_of(row, items, count);
+    return on_misuse() == OnMisuse::Raise ? unless_misused(result) : result;
 }
 
 PyObject* call(PyObject* self, PyObject* const* items, Py_ssize_t count) {

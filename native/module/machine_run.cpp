@@ -68,9 +68,11 @@ PythonPlan* read_plan(PyObject* object) {
     Ref outputs = Ref::take(PyObject_GetAttrString(object, "outputs"));
     Ref shapes = Ref::take(PyObject_GetAttrString(object, "shapes"));
     Ref model = Ref::take(PyObject_GetAttrString(object, "model"));
+    Ref in_place = Ref::take(PyObject_GetAttrString(object, "in_place"));
     if (PyErr_Occurred()) return nullptr;
     plan->shapes = static_cast<Shapes>(PyLong_AsLong(shapes.get()));
     plan->model = PyLong_AsUnsignedLongLong(model.get());
+    plan->in_place = in_place.get() == Py_True;
     Ref watched = Ref::take(PyObject_GetAttrString(object, "watched"));
     Ref saturates = Ref::take(PyObject_GetAttrString(object, "saturates"));
     if (!watched || !saturates || !read_dims(watched.get(), &plan->watched)) return nullptr;

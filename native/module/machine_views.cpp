@@ -1,6 +1,8 @@
 #include "module/machine_views.hpp"
 
+#include "core/checks.hpp"
 #include "core/machine.hpp"
+#include "core/written.hpp"
 #include "module/machine_args.hpp"
 #include "module/machine_table.hpp"
 #include "module/numpy_table.hpp"
@@ -95,6 +97,7 @@ Ref descr_of(const Args& args, int index) {
 PyObject* base_of(const Args& args, int index, void* address) {
     if (args[index] != Py_None) return Py_NewRef(args[index]);
     std::shared_ptr<Block> block = block_at(address);
+    if (checking(kWritten)) trust(block);
     return block && !block->freed ? make_block(std::move(block)) : nullptr;
 }
 

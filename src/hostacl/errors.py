@@ -38,3 +38,7 @@ class AclError(HostaclError):
     def __init__(self, code: int, rule: str, text: str) -> None:
         super().__init__(rule, text)
         self.code = code
+
+
+class Misuse(HostaclError):  # noqa: N818 - it says what happened
+    """A rule of use was broken in the call that raises it; only under ``on_misuse = raise``."""

@@ -11,7 +11,6 @@ import pytest
 import acl
 import hostacl
 from hostacl import _machine
-from hostacl.cli.run import run as run_command
 from tests.cases.driver import WAYS
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # for random_calls, by that one name
@@ -43,8 +42,3 @@ def reports() -> dict[str, str]:
     """The texts of the reports since the last time, by rule; failures are not among them."""
     return {rule: text for rule, _, text, _, code, _ in _machine.take_reports() if code == 0}
 
-
-def needs_checks() -> None:
-    """Waits for `hostacl run --check`, the tool that turns the costly rules on."""
-    if not any("--check" in option.opts for option in run_command.params):
-        pytest.skip("waits for `hostacl run --check`")

@@ -203,3 +203,26 @@ class ArgumentValue(Rule, code="HA422", title="argument not among the allowed va
 
     From: the API reference of the function named.
     """
+
+
+class GivenThoughAbsent(Rule, code="HA412", title="optional tensor in a wrong form", returns="0", severity="portability"):
+    """A tensor is described as left out (UNDEFINED), but has a buffer with data. The data is not read.
+
+    Wrong:  acl.create_tensor_desc(-1, [], -1) with acl.create_data_buffer(ptr, 64)
+    Right:  acl.create_tensor_desc(-1, [], -1) with acl.create_data_buffer(0, 0)
+
+    From: the reference page of aclopExecuteV2.
+    """
+
+
+class ConstChanged(Rule, code="HA415", title="const data changed", returns="0", severity="undefined"):
+    """The buffer of a const input holds other bytes than set_tensor_const was given. Those of set_tensor_const are used: they
+    are part of the model.
+
+    Found by `hostacl run --check`; the text says where the first byte differs.
+
+    Wrong:  acl.set_tensor_const(desc, axes, 8); change axes; execute with a buffer of axes
+    Right:  a new descriptor, or set_tensor_const again and compile
+
+    From: the reference page of aclopExecuteV2: the same bytes every time.
+    """

@@ -88,7 +88,7 @@ class NoPython(Rule, code="HA110", title="Python is not there", returns="500000"
     """
 
 
-class InitTwice(Rule, code="HA111", title="init twice", returns="100002"):
+class InitTwice(Rule, code="HA111", title="init twice", returns="100002", answer=True):
     """acl.init was called before in this process. Harmless: take 100002 as success. Only the first configuration counts.
 
     From: the reference (ACL_ERROR_REPEAT_INITIALIZE); two libraries in one process do this.
@@ -178,8 +178,18 @@ class EmptyGroupInfo(Rule, code="HA121", title="group info not filled", returns=
     """
 
 
-class Injected(Rule, code="HA122", title="injected failure", returns="the code asked for, such as 507035"):
+class Injected(Rule, code="HA122", title="injected failure", returns="the code asked for, such as 507035", answer=True):
     """A test asked for this failure with hostacl.testing.inject: the call, or the operator, did nothing and failed as asked.
 
     From: our own; a card cannot be made to fail on purpose.
+    """
+
+
+class NotInitialized(Rule, code="HA124", title="used outside of init and finalize", returns="0", severity="portability"):
+    """acl.init was not called before, or acl.finalize was. It works here; a card answers 100001 or 507000, or crashes.
+
+    Wrong:  acl.rt.set_device(0) as the first call
+    Right:  acl.init(); acl.rt.set_device(0)
+
+    From: the reference page of aclInit.
     """

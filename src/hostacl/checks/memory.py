@@ -10,7 +10,7 @@ class ZeroSize(Rule, code="HA201", title="allocation of 0 bytes", returns="10000
     """
 
 
-class NoRoom(Rule, code="HA202", title="device memory used up", returns="207001"):
+class NoRoom(Rule, code="HA202", title="device memory used up", returns="207001", answer=True):
     """The device has no room for this size. Free blocks, or set HOSTACL_DEVICE_MEMORY (32 GiB, or what the machine has).
 
     From: the reference (ACL_ERROR_RT_MEMORY_ALLOCATION).
@@ -227,4 +227,39 @@ class NotReadable(Rule, code="HA232", title="memory that cannot be read", return
     """A pointer given to acl.util is null or not live, or more bytes are asked for than lie behind it.
 
     From: our choice.
+    """
+
+
+class NeverWritten(Rule, code="HA217", title="memory never written", returns="0", severity="undefined"):
+    """An operator, or a copy to the host, reads device memory that nothing has written since it was allocated. On a card it
+    holds whatever was there before; here often zeros, which hides the mistake.
+
+    Copies between device blocks carry along what is known. Found by `hostacl run --check`, from the start of the program on.
+
+    Wrong:  x, ret = acl.rt.malloc(16, 0); execute Add on x
+    Right:  x, ret = acl.rt.malloc(16, 0); acl.rt.memcpy(x, 16, host, 16, 1); execute Add on x
+
+    From: our choice; reports of wrong values in the first run only.
+    """
+
+
+class HostAsDevice(Rule, code="HA227", title="host memory as device data", returns="0", severity="portability"):
+    """The data buffer of a tensor that is not placed in host memory points to host memory. It works here; a card reads other
+    memory, or fails.
+
+    Wrong:  acl.create_data_buffer(acl.util.numpy_to_ptr(x), x.nbytes)
+    Right:  acl.rt.malloc, acl.rt.memcpy to it, acl.create_data_buffer of that; or acl.set_tensor_place_ment(desc, 1)
+
+    From: the reference page of aclopExecuteV2.
+    """
+
+
+class DeviceAsHostData(Rule, code="HA228", title="device memory as host data", returns="0", severity="portability"):
+    """A tensor is placed in host memory by its descriptor, but its buffer points to device memory. It works here; on a card the
+    program crashes.
+
+    Wrong:  acl.set_tensor_place_ment(desc, 1) with acl.create_data_buffer(device_ptr, 16)
+    Right:  acl.set_tensor_place_ment(desc, 1) with acl.create_data_buffer(host_ptr, 16)
+
+    From: the reference page of aclopExecuteV2.
     """

@@ -74,7 +74,7 @@ class NoModelDir(Rule, code="HA607", title="model dir not found", returns="10001
     """
 
 
-class ModelDirTwice(Rule, code="HA608", title="model dir set twice", returns="100002"):
+class ModelDirTwice(Rule, code="HA608", title="model dir set twice", returns="100002", answer=True):
     """set_model_dir was called before; it counts once for a process, until acl.finalize. The first folder stays.
 
     Put all models below one folder (three levels are read), or load others with acl.op.load.

@@ -257,3 +257,16 @@ class EngineMissing(Rule, code="HA530", title="engine not installed", returns="5
 
     From: our choice.
     """
+
+
+class OutputOverInput(Rule, code="HA520", title="output over an input", returns="0", severity="undefined"):
+    """An output's memory overlaps an input's. Element-wise operators, and those whose prototype updates an input, may work in
+    place, on exactly the same bytes; others read what they have already written. Here the values are right nevertheless.
+
+    Found by `hostacl run --check`.
+
+    Wrong:  MatMul whose output is x1's memory
+    Right:  MatMul into memory of its own
+
+    From: our choice; reports of values that change from card to card.
+    """

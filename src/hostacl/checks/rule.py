@@ -30,11 +30,15 @@ class Rule:
     title: ClassVar[str]
     severity: ClassVar[Severity]
     returns: ClassVar[str]
+    answer: ClassVar[bool]
+    """A code that programs ask for, such as a timeout: it is no misuse, and checks do not report it."""
 
-    def __init_subclass__(cls, code: str, title: str, returns: str, severity: Severity = "error") -> None:
+    def __init_subclass__(
+        cls, code: str, title: str, returns: str, severity: Severity = "error", answer: bool = False
+    ) -> None:
         if code in _RULES:
             raise ValueError(f"{code} is already {_RULES[code].title!r}")
-        cls.code, cls.title, cls.returns, cls.severity = code, title, returns, severity
+        cls.code, cls.title, cls.returns, cls.severity, cls.answer = code, title, returns, severity, answer
         _RULES[code] = cls
 
     @classmethod

@@ -71,21 +71,21 @@ class WaitsForItself(Rule, code="HA310", title="stream waits for itself", return
     """
 
 
-class Interrupted(Rule, code="HA311", title="wait interrupted", returns="500000"):
+class Interrupted(Rule, code="HA311", title="wait interrupted", returns="500000", answer=True):
     """Ctrl-C, or another signal's exception, ended the wait. The work goes on; synchronize again.
 
     From: our choice.
     """
 
 
-class StreamTimeout(Rule, code="HA312", title="stream not done in time", returns="507046"):
+class StreamTimeout(Rule, code="HA312", title="stream not done in time", returns="507046", answer=True):
     """The stream was not done when the timeout was over; the text says what it is at. -1 waits for ever.
 
     From: the reference (ACL_ERROR_RT_STREAM_SYNC_TIMEOUT).
     """
 
 
-class EventTimeout(Rule, code="HA313", title="event not reached in time", returns="507047"):
+class EventTimeout(Rule, code="HA313", title="event not reached in time", returns="507047", answer=True):
     """The event was not reached when the timeout was over.
 
     From: the reference (ACL_ERROR_RT_EVENT_SYNC_TIMEOUT).
@@ -99,7 +99,7 @@ class NoTime(Rule, code="HA314", title="event without a time", returns="107006")
     """
 
 
-class NotReached(Rule, code="HA315", title="event not reached", returns="507006"):
+class NotReached(Rule, code="HA315", title="event not reached", returns="507006", answer=True):
     """elapsed_time came before the event was reached. Synchronize it first.
 
     From: the reference page of aclrtEventElapsedTime.
@@ -141,7 +141,7 @@ class ThreadNotSubscribed(Rule, code="HA324", title="thread not subscribed", ret
     """
 
 
-class NoCallback(Rule, code="HA325", title="no callback in time", returns="507012"):
+class NoCallback(Rule, code="HA325", title="no callback in time", returns="507012", answer=True):
     """No callback came before the timeout of process_report was over. Call it again.
 
     From: the reference page of aclrtProcessReport.
@@ -199,4 +199,17 @@ class OtherResources(Rule, code="HA327", title="stream whose resources are not i
     """This thread uses the resources of another stream, or of none.
 
     From: our choice.
+    """
+
+
+class TwoThreads(Rule, code="HA328", title="one stream, two threads", returns="0", severity="undefined"):
+    """A thread submits an operator to a stream that holds operators of another thread which were not synchronized. Several
+    threads on one stream, or on the default stream, are not supported: tasks may go wrong.
+
+    The text has both threads, both operators and both places. Found by `hostacl run --check`.
+
+    Wrong:  two threads execute on stream 0
+    Right:  each thread makes its own: stream, ret = acl.rt.create_stream()
+
+    From: the reference page of aclopExecuteV2.
     """

@@ -4,20 +4,45 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NoReturn
 
 import click
 
+from hostacl.cli import checked
 from hostacl.cli.paths import environment
 
 NOT_EXECUTABLE, NOT_FOUND = 126, 127
 """What a shell answers, too."""
 
 
-@click.command(context_settings={"allow_interspersed_args": False})
+class _Run(click.Command):
+    """Takes ``--check`` alone, too: what stands behind it is the command, not its value."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        return super().parse_args(ctx, list(_with_values(args)))
+
+
+def _with_values(args: Sequence[str]) -> Iterator[str]:
+    """The arguments, with the value that ``--check`` leaves out; what follows the command's name is the command's own."""
+    own = True
+    wants_value = False
+    for arg in args:
+        own = own and (wants_value or arg.startswith("-")) and arg != "--"
+        wants_value = own and arg in {"--ignore", "--report", "--report-file"}
+        yield "--check=all" if own and arg == "--check" else arg
+
+
+@click.command(cls=_Run, context_settings={"allow_interspersed_args": False})
+@click.option("--check", metavar="[=CODES]", help="Check the rules of use: all, or those of codes and prefixes (HA2,HA309).")
+@click.option("--ignore", metavar="CODES", help="Leave these rules out.")
+@click.option("--strict", is_flag=True, help="Look at guard bytes at every synchronize; end with 1 when a rule was broken.")
+@click.option("--report", type=click.Choice(["text", "json"]), help="How to tell what was found, on stderr (text).")
+@click.option("--report-file", metavar="FILE", help="Write what was found there, as JSON; %p is the process's number.")
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED, metavar="CMD [ARGS]...")
-def run(command: tuple[str, ...]) -> None:
+def run(
+    command: tuple[str, ...], check: str | None, ignore: str | None, strict: bool, report: str | None, report_file: str | None
+) -> None:
     """Runs CMD so that `import acl`, programs linked with libascendcl and `atc` find hostacl.
 
     Sets PYTHONPATH, LD_LIBRARY_PATH, PATH (what they hold stays behind) and ASCEND_HOME_PATH, ASCEND_TOOLKIT_HOME,
@@ -26,6 +51,10 @@ def run(command: tuple[str, ...]) -> None:
     """
     environ = environment(os.environ)
     environ.update(queue_setting(environ))
+    if check or strict or report or report_file or ignore:
+        environ.update(checked.environment(check or "all", ignore, strict, report or "text", report_file))
+    if strict:
+        raise SystemExit(checked.run(program_of(command, environ), command, environ))
     execute(command, environ)
 
 
@@ -43,15 +72,17 @@ def queue_setting(environ: Mapping[str, str]) -> dict[str, str]:
 
 def execute(command: Sequence[str], environ: Mapping[str, str]) -> NoReturn:
     """Becomes the command; ends with 127 or 126 and a message when there is no such program."""
-    name = command[0]
-    program = shutil.which(name, path=environ["PATH"])
-    if program is None:
-        _end(name)
+    name, program = command[0], program_of(command, environ)
     try:
         os.execve(program, list(command), dict(environ))
     except OSError as error:
         click.echo(f"hostacl run: {name}: {error.strerror}{_hint(name)}", err=True)
         raise SystemExit(NOT_EXECUTABLE) from error
+
+
+def program_of(command: Sequence[str], environ: Mapping[str, str]) -> str:
+    """The path of the command's program; ends with 127 or 126 and a message when there is none."""
+    return shutil.which(command[0], path=environ["PATH"]) or _end(command[0])
 
 
 def _end(name: str) -> NoReturn:

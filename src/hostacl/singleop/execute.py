@@ -33,6 +33,12 @@ NO_MATCH, BUILD_FAILED, NO_DYNAMIC = 100024, 500002, 148050
 COMPILING = frozenset({"compile", "compile_and_execute", "compile_and_execute_v2"})
 EXACT, BY_VALUES, BY_DATA = range(3)
 
+IN_PLACE = (
+    "declare", "elementwise", "activation", "gelu", "bitwise", "compare", "cast", "special", "optimizer", "foreach", "reshape",
+    "fill", "mask", "dropout", "scatter", "accumulate",
+)  # fmt: skip
+"""Families whose operators a card lets work in place."""
+
 Array = np.ndarray[Any, np.dtype[Any]]
 ArraySpec = tuple[np.dtype[Any], tuple[int, ...]]
 """Data type and shape in memory."""
@@ -48,7 +54,8 @@ class Plan:
     ``function`` takes an array for every tensor, inputs then outputs (None for one left out). ``inputs`` and ``outputs``
     say which: a new one over the tensor's memory, one that is used as it is (const data), or None. ``shapes`` is EXACT,
     BY_VALUES or BY_DATA; ``model`` is the model's number; ``label`` is the call in one line. ``watched`` are the dtype codes
-    of outputs that are looked at for overflow (-1: not that one), ``saturates``: whether halves saturate.
+    of outputs that are looked at for overflow (-1: not that one), ``saturates``: whether halves saturate. ``in_place``:
+    an output may be an input.
     """
 
     function: Callable[..., Any]
@@ -59,6 +66,7 @@ class Plan:
     label: str
     watched: tuple[int, ...]
     saturates: bool
+    in_place: bool
 
 
 def prepare(
@@ -137,7 +145,14 @@ def _plan(model: Model, inputs: Tensors, outputs: Tensors) -> Plan:
         label=call_text(model.op_type, inputs, outputs, model.attrs),
         watched=watched(call, outputs),
         saturates=settings().saturate,
+        in_place=_works_in_place(call),
     )
+
+
+def _works_in_place(call: Call) -> bool:
+    """Whether each result element needs no input element but that of its own place, or the prototype updates an input."""
+    family = call.operator.kernel.__module__.rpartition(".")[2]
+    return family.startswith(IN_PLACE) or not call.inputs.keys().isdisjoint(call.outputs) or bool(call.operator.updates)
 
 
 def _report_placement(call: Call) -> None:

@@ -1,0 +1,263 @@
+#include "core/findings.hpp"
+
+#include "core/rules.hpp"
+
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cctype>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <new>
+#include <vector>
+
+namespace hostacl {
+namespace {
+
+constexpr size_t kMostFindings = 4096;
+
+struct Found {
+    Report report;
+    long thread = 0;
+};
+
+struct Findings {
+    std::mutex mutex;
+    ReportForm form = ReportForm::None;
+    std::string file;
+    bool at_exit = false;
+    std::vector<Found> all; // in order of their first time
+    std::map<std::string, size_t> places;
+    uint64_t dropped = 0;
+};
+
+Findings& findings() {
+    static Findings& the_findings = *new Findings;
+    return the_findings;
+}
+
+struct Misuse {
+    std::string code, text;
+};
+thread_local Misuse* raised = nullptr;
+
+// ---- what a report holds, by its parts --------------------------------------------------------------------------
+
+bool is_name(char letter) { return std::isalnum(static_cast<unsigned char>(letter)) || letter == '_'; }
+
+// All that stand behind "<verb> at " in a text: "a.py:3", or "main+0x1c (program)".
+std::vector<std::string> sites_of(const std::string& text, const char* verb) {
+    std::vector<std::string> sites;
+    std::string mark = std::string(verb) + " at ";
+    for (size_t at = text.find(mark); at != std::string::npos; at = text.find(mark, at)) {
+        at += mark.size();
+        size_t end = std::min(text.find_first_of(",; ]", at), text.size());
+        if (text.compare(end, 2, " (") == 0 && text.find('+', at) < end) end = std::min(text.find(')', end) + 1, text.size());
+        sites.push_back(text.substr(at, end - at));
+    }
+    return sites;
+}
+
+std::string headline(const Report& report) { return report.function.empty() ? report.text : report.function + "(): " + report.text; }
+
+// ---- text -------------------------------------------------------------------------------------------------------
+
+bool colours() { return ::isatty(STDERR_FILENO) && !std::getenv("NO_COLOR"); }
+
+const char* colour_of(Severity severity) {
+    if (!colours()) return "";
+    return severity == Severity::Portability ? "\033[33m" : severity == Severity::Leak ? "\033[35m" : "\033[31m";
+}
+
+void tell(const Report& report) {
+    const Rule& rule = rule_of(report.rule.c_str());
+    std::string text = format("hostacl: %s%s %s %s%s\n  %s\n", colour_of(rule.severity), severity_name(rule.severity), report.rule.c_str(),
+                              rule.title, colours() ? "\033[0m" : "", headline(report).c_str());
+    std::string returned = report.code ? format("returned %d", report.code) : "";
+    if (!report.site.empty()) text += "  at " + report.site + (returned.empty() ? "" : ", " + returned) + "\n";
+    else if (!returned.empty()) text += "  " + returned + "\n";
+    if (*rule.right) text += std::string("  right: ") + rule.right + "\n";
+    std::fputs(text.c_str(), stderr);
+}
+
+void tell_total(const std::vector<Found>& all, uint64_t dropped) {
+    if (all.empty()) return;
+    size_t counts[4] = {};
+    for (const Found& found : all) {
+        counts[static_cast<int>(rule_of(found.report.rule.c_str()).severity)]++;
+        if (found.report.count > 1)
+            std::fprintf(stderr, "hostacl: %s at %s: %llu times\n", found.report.rule.c_str(),
+                         found.report.site.empty() ? "an unknown place" : found.report.site.c_str(),
+                         static_cast<unsigned long long>(found.report.count));
+    }
+    std::string text;
+    for (int severity = 0; severity < 4; severity++)
+        if (counts[severity]) text += format("%s%zu %s", text.empty() ? "" : ", ", counts[severity], severity_name(static_cast<Severity>(severity)));
+    std::fprintf(stderr, "hostacl: found %s; `hostacl explain CODE` prints a rule's page\n", text.c_str());
+    if (dropped) std::fprintf(stderr, "hostacl: and %llu more that were not kept\n", static_cast<unsigned long long>(dropped));
+}
+
+// ---- JSON -------------------------------------------------------------------------------------------------------
+
+std::string quoted(const std::string& text) {
+    std::string out = "\"";
+    for (char letter : text) {
+        auto byte = static_cast<unsigned char>(letter);
+        if (letter == '"' || letter == '\\') out += '\\', out += letter;
+        else if (byte < 0x20) out += format("\\u%04x", byte);
+        else out += letter;
+    }
+    return out + "\"";
+}
+
+std::string quoted(const std::vector<std::string>& texts) {
+    std::string out = "[";
+    for (const std::string& text : texts) out += (out.size() > 1 ? ", " : "") + quoted(text);
+    return out + "]";
+}
+
+std::string json_of(const Found& found) {
+    const Report& report = found.report;
+    const Rule& rule = rule_of(report.rule.c_str());
+    std::string out = "{\"code\": " + quoted(report.rule) + ", \"name\": " + quoted(std::string(rule.title)) +
+                      ", \"severity\": " + quoted(std::string(severity_name(rule.severity))) + ", \"function\": " + quoted(report.function) +
+                      ", \"place\": " + quoted(place_of(report.text)) + ", \"message\": " + quoted(report.text) +
+                      format(", \"returned\": %d", report.code) + ", \"at\": " + quoted(report.site);
+    for (const char* verb : {"made", "freed", "destroyed", "submitted"})
+        out += std::string(", \"") + verb + "\": " + quoted(sites_of(report.text, verb));
+    return out + ", \"right\": " + quoted(std::string(rule.right)) +
+           format(", \"thread\": %ld, \"count\": %llu}", found.thread, static_cast<unsigned long long>(report.count));
+}
+
+std::string json_of_all(const std::vector<Found>& all, uint64_t dropped) {
+    std::string out = format("{\"tool\": \"hostacl\", \"version\": \"%s\", \"process\": %d, \"dropped\": %llu, \"reports\": [", HOSTACL_VERSION,
+                             ::getpid(), static_cast<unsigned long long>(dropped));
+    for (const Found& found : all) out += (&found == all.data() ? "\n  " : ",\n  ") + json_of(found);
+    return out + "\n]}\n";
+}
+
+std::string file_name(std::string pattern) {
+    size_t at = pattern.find("%p");
+    if (at != std::string::npos) pattern.replace(at, 2, std::to_string(::getpid()));
+    return pattern;
+}
+
+void write_file(const std::string& name, const std::string& text) {
+    std::FILE* file = std::fopen(name.c_str(), "w");
+    if (file) std::fputs(text.c_str(), file);
+    if (!file || std::fclose(file) != 0) std::fprintf(stderr, "hostacl: HOSTACL_REPORT_FILE: cannot write %s: %s\n", name.c_str(), std::strerror(errno));
+}
+
+// What is told when the process ends; nothing can be added to it then.
+void tell_at_exit() {
+    std::vector<Found> all;
+    ReportForm form;
+    std::string file;
+    uint64_t dropped;
+    {
+        std::lock_guard<std::mutex> guard(findings().mutex);
+        all.swap(findings().all);
+        form = findings().form;
+        file = findings().file;
+        dropped = findings().dropped;
+    }
+    if (form == ReportForm::Text) tell_total(all, dropped);
+    if (form == ReportForm::Json) std::fputs(json_of_all(all, dropped).c_str(), stderr);
+    if (!file.empty()) write_file(file_name(file), json_of_all(all, dropped));
+}
+
+// Whether it is new. Lock held.
+bool keep(const Report& report) {
+    Findings& here = findings();
+    std::string key = report.rule + '\n' + report.function + '\n' + report.site + '\n' + place_of(report.text) + '\n';
+    if (report.site.empty()) key += report.text;
+    auto [at, is_new] = here.places.try_emplace(key, here.all.size());
+    if (!is_new) {
+        if (at->second < here.all.size()) here.all[at->second].report.count += report.count;
+        return false;
+    }
+    if (here.all.size() >= kMostFindings) {
+        here.places.erase(at);
+        here.dropped++;
+        return false;
+    }
+    here.all.push_back({report, ::syscall(SYS_gettid)});
+    return true;
+}
+
+void raise_misuse(const Report& report, bool from_python) {
+    if (from_python) {
+        if (!raised) raised = new Misuse{report.rule, headline(report) + (report.site.empty() ? "" : "; at " + report.site)};
+        return;
+    }
+    tell(report);
+    std::fputs("hostacl: on_misuse = raise: the program is stopped at its misuse\n", stderr);
+    std::abort();
+}
+
+} // namespace
+
+void choose_report(ReportForm form, const std::string& file) {
+    std::lock_guard<std::mutex> guard(findings().mutex);
+    findings().form = form;
+    findings().file = file;
+    if (findings().at_exit || (form == ReportForm::None && file.empty())) return;
+    findings().at_exit = true;
+    std::atexit(tell_at_exit);
+}
+
+void note_finding(const Report& report, bool from_python) {
+    const Rule& rule = rule_of(report.rule.c_str());
+    if (rule.answer) return;
+    bool fresh = false;
+    ReportForm form;
+    {
+        std::lock_guard<std::mutex> guard(findings().mutex);
+        form = findings().form;
+        if (form != ReportForm::None || !findings().file.empty()) fresh = keep(report);
+    }
+    if (fresh && form == ReportForm::Text) tell(report);
+    if (on_misuse() == OnMisuse::Raise && rule.severity != Severity::Portability) raise_misuse(report, from_python);
+}
+
+bool take_misuse(std::string* code, std::string* text) {
+    if (!raised) return false;
+    *code = std::move(raised->code);
+    *text = std::move(raised->text);
+    delete raised;
+    raised = nullptr;
+    return true;
+}
+
+std::string place_of(const std::string& text) {
+    size_t end = 0;
+    while (end < text.size() && (is_name(text[end]) || std::strchr(".[]", text[end]))) end++;
+    if (end == 0 || end == text.size() || std::isdigit(static_cast<unsigned char>(text[0]))) return "";
+    for (const char* next : {" = ", " is ", " has ", " points to ", ": "})
+        if (text.compare(end, std::strlen(next), next) == 0) return text.substr(0, end);
+    return "";
+}
+
+std::string findings_json() {
+    std::lock_guard<std::mutex> guard(findings().mutex);
+    return json_of_all(findings().all, findings().dropped);
+}
+
+void forget_findings() {
+    std::lock_guard<std::mutex> guard(findings().mutex);
+    findings().all.clear();
+    findings().places.clear();
+    findings().dropped = 0;
+}
+
+void lock_findings() { findings().mutex.lock(); }
+void unlock_findings() { findings().mutex.unlock(); }
+void rebuild_findings_lock() {
+    new (&findings().mutex) std::mutex;
+    forget_findings();
+}
+
+} // namespace hostacl

@@ -1,0 +1,128 @@
+#include "core/written.hpp"
+
+#include "core/execute.hpp"
+#include "core/machine.hpp"
+#include "core/message.hpp"
+
+#include <cstring>
+#include <iterator>
+
+namespace hostacl {
+namespace {
+
+constexpr size_t kRoundedTail = 32; // programs copy whole 32-byte blocks, as memory is handed out in them
+
+struct Unread {
+    const char* op;
+    int input; // -1: none of them is read
+};
+// Inputs whose elements an operator does not read, or not all of them.
+constexpr Unread kUnread[] = {{"Shape", -1},    {"ShapeN", -1}, {"Size", -1},   {"Rank", -1},      {"ZerosLike", -1}, {"OnesLike", -1},
+                              {"AsStrided", 0}, {"Assign", 0},  {"GEMM", 2},    {"ViewCopy", 0}};
+
+bool is_read(const char* op, size_t input) {
+    for (const Unread& one : kUnread)
+        if (std::strcmp(one.op, op) == 0 && (one.input < 0 || static_cast<size_t>(one.input) == input)) return false;
+    return true;
+}
+
+size_t offset_in(const Block& block, const void* address) { return reinterpret_cast<uintptr_t>(address) - block.start; }
+
+// "bytes 0 to 15 of device memory [0x.., 16 bytes] made at a.py:3 were never written", or "". Lock held.
+std::string never_written(const BlockPtr& block, const void* address, size_t size) {
+    size_t first = 0, last = 0, start = block && block->written ? offset_in(*block, address) : 0;
+    if (!block || !block->written || !block->written->missing(start, start + size, &first, &last)) return "";
+    bool rounding = last == start + size - 1 && first > start && last - first < kRoundedTail;
+    if (rounding || first >= block->size) return "";
+    return format("bytes %zu to %zu of %s were never written", first, last, describe_pointer(block->start).c_str());
+}
+
+// One row of a copy. Lock held.
+void move_knowledge(const void* to, const BlockPtr& dst, const void* from, const BlockPtr& src, size_t width) {
+    if (!dst || !dst->written) return;
+    size_t target = offset_in(*dst, to);
+    if (!src || !src->written) return dst->written->add(target, target + width);
+    size_t start = offset_in(*src, from);
+    Written copied = *src->written; // the blocks may be one
+    dst->written->add_from(copied, start, start + width, target);
+}
+
+} // namespace
+
+void Written::add(size_t start, size_t end) {
+    if (start >= end) return;
+    auto at = ranges_.upper_bound(start);
+    if (at != ranges_.begin() && std::prev(at)->second >= start) --at;
+    while (at != ranges_.end() && at->first <= end) {
+        start = std::min(start, at->first);
+        end = std::max(end, at->second);
+        at = ranges_.erase(at);
+    }
+    ranges_.emplace(start, end);
+}
+
+bool Written::missing(size_t start, size_t end, size_t* first, size_t* last) const {
+    auto at = ranges_.upper_bound(start);
+    if (at != ranges_.begin() && std::prev(at)->second > start) start = std::prev(at)->second;
+    if (start >= end) return false;
+    *first = start;
+    *last = (at == ranges_.end() ? end : std::min(end, at->first)) - 1;
+    return true;
+}
+
+void Written::add_from(const Written& other, size_t start, size_t end, size_t to) {
+    auto at = other.ranges_.upper_bound(start);
+    if (at != other.ranges_.begin()) --at;
+    for (; at != other.ranges_.end() && at->first < end; ++at) {
+        size_t first = std::max(start, at->first), last = std::min(end, at->second);
+        if (first < last) add(to + first - start, to + last - start);
+    }
+}
+
+void track_copy(const Copy& copy, const BlockPtr& dst, const BlockPtr& src) {
+    std::string unread;
+    {
+        Lock lock = lock_machine();
+        for (size_t row = 0; row < copy.height; row++) {
+            auto* to = static_cast<uint8_t*>(copy.dst) + row * copy.dpitch;
+            const auto* from = static_cast<const uint8_t*>(copy.src) + row * copy.spitch;
+            bool leaves = src && src->space == Space::Device && (!dst || dst->space != Space::Device);
+            if (leaves && unread.empty()) unread = never_written(src, from, copy.width);
+            move_knowledge(to, dst, from, src, copy.width);
+        }
+    }
+    if (!unread.empty())
+        report("HA217", format("%s = %p: %s, and are copied to the host; write them first", copy.src_name, copy.src, unread.c_str()));
+}
+
+void track_fill(const BlockPtr& block, const void* start, size_t size) {
+    Lock lock = lock_machine();
+    if (block && block->written) block->written->add(offset_in(*block, start), offset_in(*block, start) + size);
+}
+
+void track_reads(const Request& request) {
+    for (size_t i = 0; i < request.inputs.size(); i++) {
+        const Argument& input = request.inputs[i];
+        if (input.absent || input.is_const || input.host || !is_read(request.op, i)) continue;
+        std::string unread;
+        {
+            Lock lock = lock_machine();
+            unread = never_written(input.block, input.data, input.bytes);
+        }
+        if (!unread.empty())
+            report_of(request.function, "HA217", format("inputs[%zu]: %s, and %s reads them%s; write them first", i, unread.c_str(), request.op,
+                                                        submitted_at(request.site).c_str()));
+    }
+}
+
+void track_writes(const Request& request) {
+    for (const Argument& output : request.outputs)
+        if (!output.absent) track_fill(output.block, output.data, output.bytes);
+}
+
+void trust(const BlockPtr& block) {
+    Lock lock = lock_machine();
+    if (block) block->written = nullptr;
+}
+
+} // namespace hostacl
