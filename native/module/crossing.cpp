@@ -41,12 +41,15 @@ struct KeptState {
     }
 };
 
-// Keeps this thread's new state when the lock is given back: one count more than the crossings have.
-void keep_state() {
+// Until Python 3.11 a child that was forked while another thread made its state waits for ever for the lock of their list:
+// no fork happens in between. Taken without Python's lock, or after it by a fork.
+std::mutex birth_mutex;
+
+// Makes this thread's state; that of PyGILState_Ensure would go with the last release, this one is kept.
+void make_state() {
     static thread_local KeptState kept;
-    if (kept.state) return;
-    kept.state = PyThreadState_Get();
-    PyGILState_Ensure();
+    std::lock_guard<std::mutex> guard(birth_mutex);
+    kept.state = PyThreadState_New(PyInterpreterState_Main());
 }
 
 void free_states(const std::vector<PyThreadState*>& states) {
@@ -105,8 +108,12 @@ void release_collector() {
 std::atomic<int> client_threads{0}; // at or behind Python's lock
 std::atomic<bool> closed{false};
 
+void before_fork() { birth_mutex.lock(); }
+void after_fork_in_parent() { birth_mutex.unlock(); }
+
 // Python has freed the thread states of the parent's other threads, and those threads are not here.
 void after_fork_in_child() {
+    birth_mutex.unlock();
     ended_list = new Ended;
     collector_forked = true;
     client_threads = 0;
@@ -212,10 +219,9 @@ Crossing::Crossing() {
         client_threads--;
         return;
     }
-    bool first = PyGILState_GetThisThreadState() == nullptr;
+    if (!PyGILState_GetThisThreadState()) make_state();
     state_ = take_lock();
     entered_ = took_lock_ = true;
-    if (first) keep_state();
     free_ended();
     hold_collector();
 }
@@ -236,7 +242,7 @@ void close_crossings() {
 
 void prepare_crossings() {
     closed = false;
-    static const int registered = pthread_atfork(nullptr, nullptr, after_fork_in_child);
+    static const int registered = pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
     static_cast<void>(registered);
 }
 

@@ -48,6 +48,11 @@ def test_a_fork_while_operators_run_leaves_a_child_that_works(program: Callable[
     assert run([program("fork_after")], env=c_env).stdout == "right\n"
 
 
+@needs_libpython
+def test_a_fork_while_threads_are_new_leaves_a_child_that_works(program: Callable[..., Path], c_env: dict[str, str]) -> None:
+    assert run([program("fork_births")], env=c_env).stdout == "right\n"
+
+
 def test_a_setting_that_does_not_exist_is_named(program: Callable[..., Path], c_env: dict[str, str]) -> None:
     done = run([program("refused")], env={**c_env, "HOSTACL_PYTHON": "/no/such/python"})
     first, second = done.stdout.splitlines()
