@@ -198,7 +198,7 @@ def lstm_gradients(saved: Saved, weights: tuple[Array, Array], order: str) -> tu
     rows = gates.reshape(steps * batch, 4 * hidden)
     dw_x = saved.x.reshape(steps * batch, saved.x.shape[2]).T @ rows
     dx = (rows @ weights[0].T).reshape(saved.x.shape)
-    return dw_x, dw_h, np.sum(rows, axis=0, dtype=np.float64), dx, dh, dc
+    return dw_x, dw_h, np.asarray(np.sum(rows, axis=0, dtype=np.float64)), dx, dh, dc
 
 
 @kernel("DynamicRNNGrad", shape=fused_gradient_shape, attrs={"gate_order": "ijfo"}, **GRADIENT)

@@ -1,0 +1,78 @@
+"""The gradient of resizing in ONNX's modes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hostacl.ops import dims
+from hostacl.ops.call import Call
+from hostacl.ops.dims import Between, Shape
+from hostacl.ops.registry import kernel
+from hostacl.ops.resampling import spread
+from hostacl.ops.resize_modes import axes_of, check_modes, numbers_at, places_of, taps_of
+
+Array = NDArray[Any]
+
+
+def resize_grad_shape(call: Call) -> Shape:
+    """grads with the sizes that original_size gives: all of them, or those of H and W (and D)."""
+    grads = call.shape("grads")
+    check_modes(call)
+    if not ("original_size" in call.attrs or call.known("original_size")):
+        return tuple(Between() for _ in grads)
+    wanted = call.ints("original_size")
+    places = places_of(call, "original_size", len(wanted), len(grads), call.format("grads"))
+    if places is None or min(wanted, default=0) < 0:
+        rank = len(grads)
+        told = f"original_size = {list(wanted)}; allowed: {rank} numbers (or {max(rank - 2, 0)} for H, W …), each 0 or more"
+        raise call.refuse("HA519", f"{told}, for grads = {dims.text(grads)}.")
+    sizes = dict(zip(places, wanted, strict=True))
+    shape = tuple(sizes.get(axis, size) for axis, size in enumerate(grads))
+    if 0 in shape and dims.known(*grads) and 0 not in grads:
+        told = f"original_size = {list(wanted)} has no elements; allowed: 1 or more, for grads = {dims.text(grads)}."
+        raise call.refuse("HA519", told)
+    return shape
+
+
+def regions_of(call: Call, roi: Sequence[float], rank: int, layout: int) -> dict[int, tuple[float, float]]:
+    """The region along each axis: starts, then ends; none given is the whole."""
+    if not roi:
+        return {}
+    half = len(roi) // 2
+    if len(roi) % 2:
+        raise call.refuse("HA508", f"roi = {list(roi)}; allowed: as many starts as ends, for {rank} axes or those of H, W ….")
+    starts, ends = (numbers_at(call, "roi", part, rank, layout) for part in (roi[:half], roi[half:]))
+    return {axis: (float(starts[axis]), float(ends[axis])) for axis in starts}
+
+
+@kernel("ResizeGrad", "ResizeGradD", shape=resize_grad_shape, values=("original_size",))
+def resize_grad(
+    grads: Array, roi: Any, scales: Any, original_size: Any, coordinate_transformation_mode: str, call: Call,
+    formats: dict[str, int],
+) -> Array:  # fmt: skip
+    """The gradient of ONNX's Resize: each of grads shared among the elements of the original that it was made of.
+
+    mode nearest, linear or cubic (cubic_coeff_a, exclude_outside); places by coordinate_transformation_mode and nearest_mode.
+    original_size and scales have a number for each axis, or one for H and W (and D) alone; a scale of 0, or none, is the new
+    size over the old one; an axis that keeps its size stays as it is. roi (starts, then ends, from 0 to 1) counts for
+    tf_crop_and_resize only: what was extrapolated there gives nothing. Integers are added up exactly for nearest, else in
+    float64 and cut off.
+    """
+    layout, crop = formats["grads"], coordinate_transformation_mode == "tf_crop_and_resize"
+    sizes = numbers_at(call, "original_size", [int(one) for one in np.ravel(original_size)], grads.ndim, layout)
+    shape = tuple(int(sizes.get(axis, size)) for axis, size in enumerate(grads.shape))
+    given = [float(one) for one in np.ravel(scales)] if scales is not None else []
+    told = numbers_at(call, "scales", given, grads.ndim, layout) if given else {}
+    numbers = [float(one) for one in np.ravel(roi)] if roi is not None and crop else []
+    regions = regions_of(call, numbers, grads.ndim, layout)
+    taps = [taps_of(one, call.attrs) for one in axes_of(shape, grads.shape, told, regions, crop)]
+    if not taps or 0 in shape:
+        return grads if not taps else np.zeros(shape, grads.dtype)
+    if grads.dtype.kind == "c":
+        return np.asarray(spread(grads.real, taps) + 1j * spread(grads.imag, taps))
+    exact = grads.dtype.kind in "iu" and all(one.weight is None for one in taps)
+    return spread(grads if exact or grads.dtype.kind == "f" else grads.astype(np.float64), taps)
