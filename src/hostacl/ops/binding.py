@@ -94,6 +94,8 @@ def _counts(
     if len(dynamic) == 1:
         return {dynamic[0].name: _single_count(op, side, dynamic[0], decls, specs, length, surplus)}
     optional = sum(decl.kind == "optional" for decl in decls)
+    if any(named.values()) and surplus <= sum(named.values()) <= surplus + optional:
+        return named  # some of the lists are empty
     for total in range(surplus, surplus + optional + 1):
         if total >= len(dynamic) and total % len(dynamic) == 0:
             return {decl.name: total // len(dynamic) for decl in dynamic}
