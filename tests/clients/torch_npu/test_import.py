@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.clients.torch_npu.support import succeeds
+from tests.clients.torch_npu.support import run, succeeds
 
 ADDS = "import torch; assert (torch.ones(3).npu() + 1).cpu().tolist() == [2, 2, 2]"
 
@@ -13,6 +13,18 @@ ADDS = "import torch; assert (torch.ones(3).npu() + 1).cpu().tolist() == [2, 2, 
 def test_torch_npu_is_imported_and_computes(started: str) -> None:
     code = ("import hostacl; " if started == "import hostacl" else "") + ADDS
     succeeds(code, under_run=started == "hostacl run", library_path=started != "import hostacl")
+
+
+BESIDE = """
+import threading, time, torch
+done = threading.Event()
+def work():
+    x = torch.ones(100, device="npu")
+    while not done.is_set():
+        x = x * 1.0001
+thread = threading.Thread(target=work, daemon=True)
+thread.start()
+"""
 
 
 @pytest.mark.parametrize(
@@ -25,11 +37,29 @@ def test_torch_npu_is_imported_and_computes(started: str) -> None:
         "import torch, atexit; x = torch.ones(3).npu(); atexit.register(lambda: print((x + 1).sum().item()))",
         "import hostacl, acl, torch; x = torch.ones(3).npu(); torch.npu.synchronize(); del x",
         "import torch, sys; x = torch.ones(3).npu(); sys.modules['kept'] = x",
+        "import torch, sys; x = torch.ones(3).npu(); torch.ring = [x, x * 2]; torch.ring.append(torch.ring); sys.exit(0)",
+        BESIDE + "done.set(); thread.join(); torch.npu.synchronize()",
     ],
-    ids=["nothing done", "memory", "work pending", "stream", "at exit", "with pyACL", "kept in a module"],
+    ids=[
+        "nothing done",
+        "memory",
+        "work pending",
+        "stream",
+        "at exit",
+        "with pyACL",
+        "kept in a module",
+        "a ring",
+        "after a thread",
+    ],
 )
 def test_it_ends_well(code: str) -> None:
     succeeds(code)
+
+
+def test_a_thread_that_computes_while_python_ends_is_told_and_nothing_crashes() -> None:
+    done = run(BESIDE + "time.sleep(0.2)")
+    assert done.returncode == 0, done.stderr
+    assert "Fatal" not in done.stderr
 
 
 RUNTIME = """
