@@ -2,7 +2,6 @@
 
 #include "core/rules.hpp"
 
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cctype>
@@ -19,17 +18,12 @@ namespace {
 
 constexpr size_t kMostFindings = 4096;
 
-struct Found {
-    Report report;
-    long thread = 0;
-};
-
 struct Findings {
     std::mutex mutex;
     ReportForm form = ReportForm::None;
     std::string file;
     bool at_exit = false;
-    std::vector<Found> all; // in order of their first time
+    std::vector<Report> all; // in order of their first time
     std::map<std::string, size_t> places;
     uint64_t dropped = 0;
 };
@@ -79,19 +73,17 @@ void tell(const Report& report) {
     std::string returned = report.code ? format("returned %d", report.code) : "";
     if (!report.site.empty()) text += "  at " + report.site + (returned.empty() ? "" : ", " + returned) + "\n";
     else if (!returned.empty()) text += "  " + returned + "\n";
-    if (*rule.right) text += std::string("  right: ") + rule.right + "\n";
     std::fputs(text.c_str(), stderr);
 }
 
-void tell_total(const std::vector<Found>& all, uint64_t dropped) {
+void tell_total(const std::vector<Report>& all, uint64_t dropped) {
     if (all.empty()) return;
     size_t counts[4] = {};
-    for (const Found& found : all) {
-        counts[static_cast<int>(rule_of(found.report.rule.c_str()).severity)]++;
-        if (found.report.count > 1)
-            std::fprintf(stderr, "hostacl: %s at %s: %llu times\n", found.report.rule.c_str(),
-                         found.report.site.empty() ? "an unknown place" : found.report.site.c_str(),
-                         static_cast<unsigned long long>(found.report.count));
+    for (const Report& report : all) {
+        counts[static_cast<int>(rule_of(report.rule.c_str()).severity)]++;
+        if (report.count > 1)
+            std::fprintf(stderr, "hostacl: %s at %s: %llu times\n", report.rule.c_str(),
+                         report.site.empty() ? "an unknown place" : report.site.c_str(), static_cast<unsigned long long>(report.count));
     }
     std::string text;
     for (int severity = 0; severity < 4; severity++)
@@ -119,8 +111,7 @@ std::string quoted(const std::vector<std::string>& texts) {
     return out + "]";
 }
 
-std::string json_of(const Found& found) {
-    const Report& report = found.report;
+std::string json_of(const Report& report) {
     const Rule& rule = rule_of(report.rule.c_str());
     std::string out = "{\"code\": " + quoted(report.rule) + ", \"name\": " + quoted(std::string(rule.title)) +
                       ", \"severity\": " + quoted(std::string(severity_name(rule.severity))) + ", \"function\": " + quoted(report.function) +
@@ -129,13 +120,13 @@ std::string json_of(const Found& found) {
     for (const char* verb : {"made", "freed", "destroyed", "submitted"})
         out += std::string(", \"") + verb + "\": " + quoted(sites_of(report.text, verb));
     return out + ", \"right\": " + quoted(std::string(rule.right)) +
-           format(", \"thread\": %ld, \"count\": %llu}", found.thread, static_cast<unsigned long long>(report.count));
+           format(", \"thread\": %ld, \"count\": %llu}", report.thread, static_cast<unsigned long long>(report.count));
 }
 
-std::string json_of_all(const std::vector<Found>& all, uint64_t dropped) {
+std::string json_of_all(const std::vector<Report>& all, uint64_t dropped) {
     std::string out = format("{\"tool\": \"hostacl\", \"version\": \"%s\", \"process\": %d, \"dropped\": %llu, \"reports\": [", HOSTACL_VERSION,
                              ::getpid(), static_cast<unsigned long long>(dropped));
-    for (const Found& found : all) out += (&found == all.data() ? "\n  " : ",\n  ") + json_of(found);
+    for (const Report& report : all) out += (&report == all.data() ? "\n  " : ",\n  ") + json_of(report);
     return out + "\n]}\n";
 }
 
@@ -153,7 +144,7 @@ void write_file(const std::string& name, const std::string& text) {
 
 // What is told when the process ends; nothing can be added to it then.
 void tell_at_exit() {
-    std::vector<Found> all;
+    std::vector<Report> all;
     ReportForm form;
     std::string file;
     uint64_t dropped;
@@ -176,7 +167,7 @@ bool keep(const Report& report) {
     if (report.site.empty()) key += report.text;
     auto [at, is_new] = here.places.try_emplace(key, here.all.size());
     if (!is_new) {
-        if (at->second < here.all.size()) here.all[at->second].report.count += report.count;
+        if (at->second < here.all.size()) here.all[at->second].count += report.count;
         return false;
     }
     if (here.all.size() >= kMostFindings) {
@@ -184,7 +175,7 @@ bool keep(const Report& report) {
         here.dropped++;
         return false;
     }
-    here.all.push_back({report, ::syscall(SYS_gettid)});
+    here.all.push_back(report);
     return true;
 }
 
@@ -241,9 +232,10 @@ std::string place_of(const std::string& text) {
     return "";
 }
 
-std::string findings_json() {
-    std::lock_guard<std::mutex> guard(findings().mutex);
-    return json_of_all(findings().all, findings().dropped);
+std::string take_reports_json() {
+    std::string out = "[";
+    for (const Report& report : take_reports()) out += (out.size() > 1 ? ",\n" : "") + json_of(report);
+    return out + "]";
 }
 
 void forget_findings() {

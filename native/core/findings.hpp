@@ -21,7 +21,7 @@ HACL_API bool take_misuse(std::string* code, std::string* text);
 // "inputDesc[1].dims[0]" of a text that begins with a place, else "".
 std::string place_of(const std::string& text);
 
-HACL_API std::string findings_json(); // all so far
+HACL_API std::string take_reports_json(); // take_reports(), each as the JSON at the end has it
 
 void forget_findings();
 void lock_findings(); // for the fork handlers

@@ -7,6 +7,9 @@
 #include "core/log.hpp"
 #include "core/origins.hpp"
 
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdarg>
 #include <cstdio>
@@ -95,7 +98,7 @@ void add_report(Report&& report) {
 // Inside a call its site is asked for at the end: now the machine lock may be held, and the site enters Python.
 void keep_report(const char* rule, const char* function, const std::string& text, Code code) {
     if (!rule_on(rule)) return;
-    Report report{rule, function, text, "", code, 1};
+    Report report{rule, function, text, "", code, 1, ::syscall(SYS_gettid)};
     if (entry_state.depth == 0) return add_report(std::move(report));
     own().unplaced.push_back(std::move(report));
     entry_state.unplaced = true;

@@ -66,6 +66,7 @@ struct Report {
     std::string site;
     Code code = 0;
     uint64_t count = 1;
+    long thread = 0;
 };
 HACL_API std::vector<Report> take_reports(); // gives them and forgets them; at most the newest 4096 are kept
 

@@ -51,7 +51,7 @@ PyObject* take_reports_call(const Row&, const Args&) {
 // report_leaks(): reports what is alive, by kind; the number of kinds.
 PyObject* report_leaks_call(const Row&, const Args&) { return to_python(report_leaks()); }
 
-PyObject* findings_json_call(const Row&, const Args&) { return to_python(findings_json().c_str()); }
+PyObject* take_reports_json_call(const Row&, const Args&) { return to_python(take_reports_json().c_str()); }
 
 PyObject* clear_messages_call(const Row&, const Args&) {
     clear_messages();
@@ -145,7 +145,7 @@ void add_inspect_rows(Rows& rows) {
         {"take_messages", "take_messages", take_messages_call, {}, 0},
         {"take_reports", "take_reports", take_reports_call, {}, 0},
         {"report_leaks", "hostacl.report_leaks", report_leaks_call, {}, 0},
-        {"findings_json", "findings_json", findings_json_call, {}, 0},
+        {"take_reports_json", "take_reports_json", take_reports_json_call, {}, 0},
         {"clear_messages", "clear_messages", clear_messages_call, {}, 0},
         {"fail", "fail", fail_call, {"function", "code", "rule", "text"}, 4},
         {"report", "report", report_call, {"rule", "text"}, 2},

@@ -39,6 +39,9 @@ IN_PLACE = (
 )  # fmt: skip
 """Families whose operators a card lets work in place."""
 
+IN_PLACE_BY_PAGE = frozenset({"GEMM"})
+"""Operators that the reference itself calls with one buffer for an input and the output."""
+
 Array = np.ndarray[Any, np.dtype[Any]]
 ArraySpec = tuple[np.dtype[Any], tuple[int, ...]]
 """Data type and shape in memory."""
@@ -152,7 +155,8 @@ def _plan(model: Model, inputs: Tensors, outputs: Tensors) -> Plan:
 def _works_in_place(call: Call) -> bool:
     """Whether each result element needs no input element but that of its own place, or the prototype updates an input."""
     family = call.operator.kernel.__module__.rpartition(".")[2]
-    return family.startswith(IN_PLACE) or not call.inputs.keys().isdisjoint(call.outputs) or bool(call.operator.updates)
+    by_prototype = not call.inputs.keys().isdisjoint(call.outputs) or bool(call.operator.updates)
+    return by_prototype or family.startswith(IN_PLACE) or call.op_type in IN_PLACE_BY_PAGE
 
 
 def _report_placement(call: Call) -> None:
