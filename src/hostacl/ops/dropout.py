@@ -120,13 +120,18 @@ def masked_shape(call: Call) -> Shape:
     size, given = dims.count(shape), dims.count(call.shape("mask"))
     if isinstance(size, int) and isinstance(given, int):
         bits = call.op_type == "DropOutDoMask" and call.dtype("mask") == dtypes.UINT8
-        need = -(-size // BITS) * BYTES if bits else size
+        need = mask_bytes(size) if bits else size
         if given < need:
             what = f"{need} bytes, one bit an element rounded up to {BITS} bits" if bits else f"{need} elements, one for each"
             raise call.refuse("HA504", f"mask = {dims.text(call.shape('mask'))} for x = {dims.text(shape)}; needed: {what}.")
     if "keep_prob" in call.inputs:
         one_element(call, "keep_prob")
     return shape
+
+
+def mask_bytes(size: int) -> int:
+    """The bytes of a mask of one bit an element."""
+    return -(-size // BITS) * BYTES
 
 
 def keep(x: Array, kept: Array, keep_prob: Any) -> Array:

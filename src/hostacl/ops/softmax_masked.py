@@ -14,6 +14,7 @@ from hostacl.ops import dims
 from hostacl.ops.call import Call
 from hostacl.ops.declare import codes
 from hostacl.ops.dims import Shape
+from hostacl.ops.dropout import BITS, keep, mask_bytes
 from hostacl.ops.pooling import tiles
 from hostacl.ops.registry import kernel
 from hostacl.ops.shapes import axes as checked_axes
@@ -131,3 +132,31 @@ def masked_softmax_with_rel_pos_bias(
             shape: Any = aligned_shape(x.shape, one.shape, windows)
             total = total + one.reshape(shape)
     return softmax_v2(total, [-1])
+
+
+def axpy_softmax_shape(call: Call) -> list[Shape]:
+    """Both results as x1; x2 has its shape, the mask enough bits."""
+    x, other = call.shape("x1"), call.shape("x2")
+    if dims.known(*x, *other) and x != other:
+        raise call.refuse("HA504", f"x1 = {dims.text(x)}, x2 = {dims.text(other)}; they must have one shape.")
+    if not 0 < call.attr("input_keep_prob") <= 1:
+        raise call.refuse("HA508", f"input_keep_prob = {call.attr('input_keep_prob')}; allowed: above 0, up to 1.")
+    checked_axes(call, call.ints("axis"), len(x))
+    size, given = dims.count(x), dims.count(call.shape("mask"))
+    if isinstance(size, int) and isinstance(given, int) and given < mask_bytes(size):
+        told = f"mask = {dims.text(call.shape('mask'))} for x1 = {dims.text(x)}; needed: {mask_bytes(size)} bytes"
+        raise call.refuse("HA504", f"{told}, one bit an element rounded up to {BITS} bits.")
+    return [x, x]
+
+
+@kernel("AxpyWithSoftmaxAndDropOutDoMask", shape=axpy_softmax_shape)
+def axpy_with_softmax_and_drop_out_do_mask(
+    x1: Array, x2: Array, mask: Array, alpha: float, input_keep_prob: float, axis: Sequence[int]
+) -> tuple[Array, Array]:  # fmt: skip
+    """softmax(x1 + alpha·x2) over the axes together, and that over input_keep_prob where the mask's bit is 1, else 0.
+
+    The mask is that of DropOutDoMask: the first element in the lowest bit of the first byte.
+    """
+    y = softmax_v2(x1 + x1.dtype.type(alpha) * x2, list(axis))
+    kept = np.unpackbits(np.ascontiguousarray(mask).ravel()[: -(-x1.size // 8)], bitorder="little")
+    return y, keep(y, kept != 0, input_keep_prob)

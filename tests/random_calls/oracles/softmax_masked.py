@@ -91,3 +91,24 @@ def biased(x: Any, atten_mask: Any, relative_pos_bias: Any, scale_value: float) 
         scores, sizes = scores + mask, sizes + finite(mask)
     bias = relative_pos_bias.reshape(-1, *x.shape[-2:]) if x.size else relative_pos_bias.reshape(x.shape[2:])
     return soft(scores + bias, sizes + finite(bias))
+
+
+@shapes("AxpyWithSoftmaxAndDropOutDoMask")
+def axpy_call(d: Dice) -> None:
+    shape = d.shape(1)
+    for name in ("x1", "x2"):
+        d.tensor(name, shape, -3, 3)
+    d.tensor("mask", d.rng.integers(0, 256, -(-int(np.prod(shape)) // 128) * 16), dtype=dtypes.UINT8)
+    for name, value in (("alpha", d.choose(0.5, -1.0)), ("input_keep_prob", d.choose(0.5, 0.75))):
+        d.attrs[name], d.values[name] = ("float", value), value
+    d.attr("axis", [d.axis(len(shape))])
+
+
+@oracle("AxpyWithSoftmaxAndDropOutDoMask", family=FAMILY)
+def axpy_softmax(x1: Any, x2: Any, mask: Any, alpha: float, input_keep_prob: float, axis: list[int]) -> Any:
+    place = axis[0] % x1.ndim
+    total, size = np.moveaxis(x1 + alpha * x2, place, -1), np.moveaxis(finite(x1) + finite(x2), place, -1)
+    y, slack = (np.moveaxis(np.broadcast_to(one, total.shape), -1, place) for one in soft(total, size))
+    bits = [int(mask.ravel()[at // 8]) >> at % 8 & 1 for at in range(x1.size)]
+    kept = np.array(bits, bool).reshape(x1.shape)
+    return Within(y, slack), Within(np.where(kept, y / input_keep_prob, 0.0), slack / input_keep_prob)
