@@ -145,9 +145,9 @@ class Worker {
       const std::int64_t image = (first_ + done) / each, place = (first_ + done) % each;
       n = std::min(each - place, count_ - done);
       char* out = conv_.out + ((image * conv_.groups * conv_.filters + filter) * each + place) * kKindSize[conv_.out_kind];
-      loops_.convolve.finish[conv_.out_kind](sums_ + done, static_cast<std::size_t>(cut_.pitch),
-                                         conv_.bias != nullptr ? conv_.bias + filter : nullptr, static_cast<std::size_t>(rows_),
-                                         static_cast<std::size_t>(n), out, static_cast<std::size_t>(each));
+      const Finish sums{sums_ + done, static_cast<std::size_t>(cut_.pitch), 0, conv_.bias != nullptr ? conv_.bias + filter : nullptr,
+                        static_cast<std::size_t>(rows_), 1, static_cast<std::size_t>(n), out, static_cast<std::size_t>(each), 0};
+      loops_.convolve.finish[conv_.out_kind](sums);
     }
   }
 
@@ -197,6 +197,10 @@ void Pieces::part_of_line(std::ptrdiff_t line, std::int64_t width, std::int64_t 
   zeros(to, low);
   items_[count_++] = {line + first + low * step, to + low, static_cast<std::size_t>(high - low)};
   zeros(to + high, n - high);
+}
+
+void Pieces::drop_zeros() {
+  count_ = static_cast<std::size_t>(std::remove_if(items_, items_ + count_, [](const Piece& p) { return p.from == kNothing; }) - items_);
 }
 
 float* scratch() {

@@ -41,6 +41,7 @@ class Pieces {
   std::size_t count() const { return count_; }
   bool full() const { return count_ + 3 > kMost; }
   void clear() { count_ = 0; }
+  void drop_zeros();
   void zeros(std::ptrdiff_t to, std::int64_t n) {
     if (n > 0) items_[count_++] = {kNothing, to, static_cast<std::size_t>(n)};
   }

@@ -10,7 +10,7 @@ namespace hacl {
 namespace {
 
 constexpr std::int64_t kWeights = kFewRows * kDepthPitch;
-constexpr std::int64_t kSlack = 64;               // floats that a vector may read and write beyond
+constexpr std::int64_t kSlack = kFewSlack;
 constexpr std::int64_t kImage = 48 << 10;         // floats of planes in a unit
 constexpr std::int64_t kWidest = 1024;            // places of a line of a unit
 constexpr std::int64_t kUnitProducts = 1 << 17;
@@ -70,30 +70,44 @@ class Worker {
       : conv_(conv), band_(band), loops_(table()), weights_(memory), image_(memory + kWeights), sums_(image_ + kImage + kSlack) {}
 
   void run(std::int64_t unit) {
-    left_ = unit % band_.across(conv_) * band_.columns;
-    unit /= band_.across(conv_);
-    top_ = unit % band_.down(conv_) * band_.rows;
-    unit /= band_.down(conv_);
-    deep_ = unit % conv_.size[0];
-    unit /= conv_.size[0];
-    const std::int64_t group = unit % conv_.groups, image = unit / conv_.groups;
-    rows_ = std::min(band_.rows, conv_.size[1] - top_);
-    columns_ = std::min(band_.columns, conv_.size[2] - left_);
-    fill(conv_.x + unit * conv_.channels * conv_.plane() * kKindSize[conv_.kind]);
+    const std::int64_t group = unit % conv_.groups;
+    unit /= conv_.groups;
+    const std::int64_t band = unit % (band_.across(conv_) * band_.down(conv_) * conv_.size[0]);
+    const std::int64_t image = unit / (band_.across(conv_) * band_.down(conv_) * conv_.size[0]);
+    if (band != place_) go_to(band);
+    fill(conv_.x + (image * conv_.groups + group) * conv_.channels * conv_.plane() * kKindSize[conv_.kind]);
     multiply(group);
     finish(group, image);
   }
 
  private:
+  void go_to(std::int64_t band) {
+    left_ = band % band_.across(conv_) * band_.columns;
+    top_ = band / band_.across(conv_) % band_.down(conv_) * band_.rows;
+    deep_ = band / band_.across(conv_) / band_.down(conv_);
+    rows_ = std::min(band_.rows, conv_.size[1] - top_);
+    columns_ = std::min(band_.columns, conv_.size[2] - left_);
+    place_ = band;
+    known_ = false;
+  }
+
   void fill(const char* x) {
     for (std::int64_t d = 0; d < conv_.kernel[0]; ++d) {
       const std::int64_t at = deep_ * conv_.stride[0] - conv_.before[0] + d * conv_.dilation[0];
       Fill to{x, image_ + d * band_.plane_size, pieces_.items(), 0, static_cast<std::size_t>(conv_.stride[2]),
               static_cast<std::size_t>(conv_.channels), conv_.plane(), conv_.kernel[0] * band_.plane_size};
+      if (known_) {
+        flush(to);
+        continue;
+      }
+      pieces_.clear();
+      whole_ = conv_.kernel[0] == 1;
       for (std::int64_t h = 0; h < band_.high.phases; ++h) {
         for (std::int64_t w = 0; w < band_.wide.phases; ++w) fill_phase(to, at, h, w);
       }
       flush(to);
+      if (whole_) pieces_.drop_zeros();  // the next image has the others at the same places, and zeros are there
+      known_ = whole_;
     }
   }
 
@@ -102,7 +116,11 @@ class Worker {
     for (std::int64_t row = 0; row < rows_ + band_.high.reach; ++row) {
       const std::int64_t high = (top_ + row) * conv_.stride[1] - conv_.before[1] + band_.high.phase[h];
       const std::int64_t to = (h * band_.wide.phases + w) * band_.phase_size + row * band_.pitch;
-      if (pieces_.full()) flush(fill);
+      if (pieces_.full()) {
+        flush(fill);
+        pieces_.clear();
+        whole_ = false;
+      }
       if (deep < 0 || deep >= conv_.in[0] || high < 0 || high >= conv_.in[1]) pieces_.zeros(to, band_.pitch);
       else pieces_.part_of_line((deep * conv_.in[1] + high) * conv_.in[2], conv_.in[2], first, conv_.stride[2], to, band_.pitch);
     }
@@ -111,7 +129,6 @@ class Worker {
   void flush(Fill& fill) {
     fill.count = pieces_.count();
     loops_.convolve.fill[conv_.kind](fill);
-    pieces_.clear();
   }
 
   void multiply(std::int64_t group) {
@@ -127,21 +144,21 @@ class Worker {
   void finish(std::int64_t group, std::int64_t image) const {
     const std::int64_t filter = group * conv_.filters, each = conv_.places();
     const std::int64_t first = ((image * conv_.groups * conv_.filters + filter) * conv_.size[0] + deep_) * conv_.size[1] + top_;
-    for (std::int64_t row = 0; row < rows_; ++row) {
-      loops_.convolve.finish[conv_.out_kind](
-          sums_ + row * band_.pitch, sums_pitch(), conv_.bias != nullptr ? conv_.bias + filter : nullptr,
-          static_cast<std::size_t>(conv_.filters), static_cast<std::size_t>(columns_),
-          conv_.out + ((first + row) * conv_.size[2] + left_) * kKindSize[conv_.out_kind], static_cast<std::size_t>(each));
-    }
+    const Finish sums{sums_, sums_pitch(), static_cast<std::size_t>(band_.pitch), conv_.bias != nullptr ? conv_.bias + filter : nullptr,
+                      static_cast<std::size_t>(conv_.filters), static_cast<std::size_t>(rows_), static_cast<std::size_t>(columns_),
+                      conv_.out + (first * conv_.size[2] + left_) * kKindSize[conv_.out_kind], static_cast<std::size_t>(each),
+                      static_cast<std::size_t>(conv_.size[2])};
+    loops_.convolve.finish[conv_.out_kind](sums);
   }
 
-  std::size_t sums_pitch() const { return static_cast<std::size_t>(rounded_up(band_.rows * band_.pitch, kWidestPanel) + kWidestPanel); }
+  std::size_t sums_pitch() const { return static_cast<std::size_t>(band_.rows * band_.pitch + kSlack); }
 
   const Convolution& conv_;
   const Band& band_;
   const Table& loops_;
   float *weights_, *image_, *sums_;
-  std::int64_t left_ = 0, top_ = 0, deep_ = 0, rows_ = 0, columns_ = 0;
+  std::int64_t place_ = -1, left_ = 0, top_ = 0, deep_ = 0, rows_ = 0, columns_ = 0;
+  bool known_ = false, whole_ = false;  // the pieces are those of the last unit; they are all there
   Pieces pieces_;
 };
 

@@ -18,17 +18,6 @@ constexpr std::size_t kBlockVectors = 2;
 constexpr std::size_t kPanel = kBlockVectors * W;
 static_assert(kPanel <= hacl::kWidestPanel, "panels of the driver are wide enough");
 
-HACL_INLINE void store_first(float* p, std::size_t k, F v) {  // k <= W lanes
-#if defined(HACL_AVX512)
-  _mm512_mask_storeu_ps(p, static_cast<__mmask16>((1u << k) - 1), (__m512)v);
-#else
-  if (k == W) return Lanes<float>::store(p, v);
-  float part[W];
-  Lanes<float>::store(part, v);
-  for (std::size_t i = 0; i < k; ++i) p[i] = part[i];
-#endif
-}
-
 template <class T>
 HACL_INLINE F load_apart(const T* p, std::size_t k, std::size_t stride) {
   T part[W] = {};
@@ -60,7 +49,7 @@ HACL_INLINE void fill_run(float* out, std::size_t n, Load load, Tail tail) {
   for (; i + W <= n; i += W) Lanes<float>::store(out + i, load(i));
   if (i == n) return;
   if (n >= W) return Lanes<float>::store(out + n - W, load(n - W));
-  store_first(out, n, tail(n));
+  store_some(out, n, tail(n));
 }
 
 template <class T>
@@ -129,14 +118,16 @@ void conv_multiply(const float* weights, const float* panels, std::size_t k, std
   multiply_any(weights, panels, k, rows, places, c, pitch, add, std::make_index_sequence<kBlockRows>{});
 }
 
+// Sums of whole blocks: more than there are places, from what lies behind the lines.
 template <std::size_t rows>
 void few_rows(const float* weights, const float* x, const std::int32_t* lines, std::size_t k, std::size_t places, float* c,
               std::size_t pitch) {
-  std::size_t at = 0;
-  auto line = [&at, x, lines](std::size_t i) HACL_LAMBDA { return x + lines[i] + at; };
   constexpr std::size_t vectors = kBlockRows / rows < 4 ? kBlockRows / rows : 4;
-  for (; at + vectors * W <= places; at += vectors * W) block<rows, vectors>(weights, k, c + at, pitch, false, line);
-  for (; at < places; at += W) block<rows, 1>(weights, k, c + at, pitch, false, line);
+  static_assert(vectors * W <= hacl::kFewSlack, "the memory goes on far enough");
+  for (std::size_t at = 0; at < places; at += vectors * W) {
+    auto line = [=](std::size_t i) HACL_LAMBDA { return x + lines[i] + at; };
+    block<rows, vectors>(weights, k, c + at, pitch, false, line);
+  }
 }
 
 void conv_few(const float* weights, const float* x, const std::int32_t* lines, std::size_t k, std::size_t rows, std::size_t places,
@@ -147,13 +138,21 @@ void conv_few(const float* weights, const float* x, const std::int32_t* lines, s
 }
 
 template <class T>
-void conv_finish(const float* c, std::size_t pitch, const float* bias, std::size_t rows, std::size_t n, void* out, std::size_t out_pitch) {
-  T* to = static_cast<T*>(out);
-  for (std::size_t r = 0; r < rows; ++r, c += pitch, to += out_pitch) {
-    const F more = repeated(bias != nullptr ? bias[r] : 0.0f);
-    std::size_t i = 0;
-    for (; i + W <= n; i += W) Lanes<T>::store(to + i, Lanes<float>::load(c + i) + more);
-    if (i < n) store_some(to + i, n - i, Lanes<float>::load(c + i) + more);  // sums have room for a whole vector
+HACL_INLINE void finish_line(const float* c, F more, std::size_t n, T* to) {
+  std::size_t i = 0;
+  for (; i + W <= n; i += W) Lanes<T>::store(to + i, Lanes<float>::load(c + i) + more);
+  if (i == n) return;
+  if (n >= W) return Lanes<T>::store(to + n - W, Lanes<float>::load(c + n - W) + more);
+  store_some(to, n, Lanes<float>::load(c) + more);  // sums have room for a whole vector
+}
+
+template <class T>
+void conv_finish(const hacl::Finish& finish) {
+  const float* c = finish.sums;
+  T* out = static_cast<T*>(finish.out);
+  for (std::size_t r = 0; r < finish.rows; ++r, c += finish.pitch, out += finish.out_pitch) {
+    const F more = repeated(finish.bias != nullptr ? finish.bias[r] : 0.0f);
+    for (std::size_t l = 0; l < finish.lines; ++l) finish_line(c + l * finish.line_pitch, more, finish.n, out + l * finish.out_line_pitch);
   }
 }
 

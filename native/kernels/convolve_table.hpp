@@ -12,6 +12,7 @@ constexpr std::size_t kDepth = 256;       // products that are added up before t
 constexpr std::size_t kDepthPitch = 272;  // floats between two rows of weights: no power of two, for the cache
 constexpr std::size_t kWidestPanel = 32;  // places that are multiplied together, at most
 constexpr std::size_t kFewRows = 4;       // filters of a group that read the image without panels, at most
+constexpr std::size_t kFewSlack = 64;
 
 // A run of a line of the image, or zeros, that goes to one place of a panel.
 struct Piece {
@@ -32,6 +33,16 @@ struct Fill {
   std::ptrdiff_t plane_to;
 };
 
+// Rows of `lines` lines of n sums, each with its row's bias where there are any, rounded.
+struct Finish {
+  const float* sums;
+  std::size_t pitch, line_pitch;
+  const float* bias;
+  std::size_t rows, lines, n;
+  void* out;
+  std::size_t out_pitch, out_line_pitch;
+};
+
 struct ConvolveLoops {
   std::size_t rows;   // filters of one register block
   std::size_t panel;  // and places
@@ -39,12 +50,10 @@ struct ConvolveLoops {
   // c (+)= weights (rows, kDepthPitch apart) times panels of k lines; panels have room for kDepth lines.
   void (*multiply)(const float* weights, const float* panels, std::size_t k, std::size_t rows, std::size_t places, float* c,
                    std::size_t pitch, bool add);
-  // c = few rows of weights times the k lines that lie lines[i] floats from x.
+  // c = few rows of weights times the k lines that lie lines[i] floats from x. Reads and writes up to kFewSlack places more.
   void (*few)(const float* weights, const float* x, const std::int32_t* lines, std::size_t k, std::size_t rows, std::size_t places,
               float* c, std::size_t pitch);
-  // Rows of n sums, each with its bias where there are any, rounded.
-  void (*finish[kNarrowKinds])(const float* c, std::size_t pitch, const float* bias, std::size_t rows, std::size_t n, void* out,
-                               std::size_t out_pitch);
+  void (*finish[kNarrowKinds])(const Finish& finish);
 };
 
 }  // namespace hacl

@@ -203,6 +203,13 @@ HACL_INLINE typename Lanes<T>::V load_some(const T* p, std::size_t k) {
 template <class T>
 HACL_INLINE void store_some(T* p, std::size_t k, typename Lanes<T>::V v) {
   T part[Lanes<T>::n];
+#if defined(HACL_AVX512)
+  if constexpr (sizeof(T) == 4) return _mm512_mask_storeu_ps(p, static_cast<__mmask16>((1u << k) - 1), (__m512)v);
+  if constexpr (sizeof(T) == 2) {
+    Lanes<T>::store(part, v);
+    return _mm256_mask_storeu_epi16(p, static_cast<__mmask16>((1u << k) - 1), load_bytes<__m256i>(part));
+  }
+#endif
   Lanes<T>::store(part, v);
   __builtin_memcpy(p, part, k * sizeof(T));
 }
