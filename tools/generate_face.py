@@ -103,8 +103,8 @@ def constants_text() -> str:
     facts = json.loads((FACTS / "enums.json").read_text())
     facts["enums"]["aclDataType"] |= EXTRA_TYPES
     facts["enums"]["aclFormat"] |= EXTRA_FORMATS
-    lines = [f'"""The constants of the API: enums, macros and return codes. {GENERATED}"""\n']
-    groups = {**facts["enums"], "macros": facts["macros"], "return codes": facts["errors"]}
+    lines = [f'"""The constants of the API: enums and macros. {GENERATED}"""\n']
+    groups = {**facts["enums"], "macros": facts["macros"]}
     for enum, members in groups.items():
         lines.append(f"\n# {enum}\n" + "".join(f"{name} = {value!r}\n" for name, value in members.items()))
     return "".join(lines)

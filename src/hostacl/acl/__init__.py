@@ -15,3 +15,4 @@ from hostacl.acl.base import *  # noqa: F403
 from hostacl.acl.constants import *  # noqa: F403
 from hostacl.acl.descriptors import *  # noqa: F403
 from hostacl.acl.missing_base import *  # noqa: F403
+from hostacl.status import *  # noqa: F403
