@@ -25,21 +25,35 @@ HACL_INLINE F load_apart(const T* p, std::size_t k, std::size_t stride) {
   return Lanes<T>::load(part);
 }
 
-// Elements 0, 2, 4, ... of 2 W - 1.
+// Elements 0, 2, 4, ... of two vectors, the second of which begins at element W - 1.
+#if defined(HACL_AVX512)
+HACL_INLINE F even(F low, F high) {
+  const __m512i which = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 17, 19, 21, 23, 25, 27, 29, 31);
+  return (F)_mm512_permutex2var_ps((__m512)low, which, (__m512)high);
+}
+#elif defined(HACL_AVX2)
+HACL_INLINE F even(F low, F high) {
+  const __m256d mixed = _mm256_castps_pd(_mm256_shuffle_ps((__m256)low, (__m256)high, 0xd8));
+  return (F)_mm256_castpd_ps(_mm256_permute4x64_pd(mixed, 0xd8));
+}
+#elif defined(HACL_NEON)
+HACL_INLINE F even(F low, F high) {
+  const float32x4_t a = (float32x4_t)low, b = (float32x4_t)high;
+  return (F)vcombine_f32(vget_low_f32(vuzp1q_f32(a, a)), vget_low_f32(vuzp2q_f32(b, b)));
+}
+#else
+HACL_INLINE F even(F low, F high) { return F{low[0], low[2], high[1], high[3]}; }
+#endif
+
 template <class T>
 HACL_INLINE F load_even(const T* p) {
-#if defined(HACL_AVX512)
-  const __m512i which = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 17, 19, 21, 23, 25, 27, 29, 31);
-  return (F)_mm512_permutex2var_ps((__m512)Lanes<T>::load(p), which, (__m512)Lanes<T>::load(p + W - 1));
-#elif defined(HACL_AVX2)
-  const __m256 mixed = _mm256_shuffle_ps((__m256)Lanes<T>::load(p), (__m256)Lanes<T>::load(p + W - 1), 0xd8);
-  return (F)_mm256_castpd_ps(_mm256_permute4x64_pd(_mm256_castps_pd(mixed), 0xd8));
-#elif defined(HACL_NEON)
-  const float32x4_t low = (float32x4_t)Lanes<T>::load(p), high = (float32x4_t)Lanes<T>::load(p + W - 1);
-  return (F)vcombine_f32(vget_low_f32(vuzp1q_f32(low, low)), vget_low_f32(vuzp2q_f32(high, high)));
-#else
-  return load_apart(p, W, 2);
-#endif
+  return even(Lanes<T>::load(p), Lanes<T>::load(p + W - 1));
+}
+
+template <class T>
+HACL_INLINE F load_even(const T* p, std::size_t k) {  // 0 < k < W of them
+  const std::size_t n = 2 * k - 1;
+  return n <= W ? even(load_some(p, n), F{}) : even(Lanes<T>::load(p), load_some(p + W - 1, n - W + 1));
 }
 
 // A run of n elements by load(its place), a vector at a time; the last vector of a long run begins where it must to end there.
@@ -59,7 +73,7 @@ HACL_INLINE void fill_piece(const T* x, float* out, std::size_t n, std::size_t s
              [=](std::size_t k) HACL_LAMBDA { return load_some(x, k); });
   } else if (stride == 2) {
     fill_run(out, n, [=](std::size_t i) HACL_LAMBDA { return load_even(x + 2 * i); },
-             [=](std::size_t k) HACL_LAMBDA { return load_apart(x, k, 2); });
+             [=](std::size_t k) HACL_LAMBDA { return load_even(x, k); });
   } else {
     fill_run(out, n, [=](std::size_t i) HACL_LAMBDA { return load_apart(x + stride * i, W, stride); },
              [=](std::size_t k) HACL_LAMBDA { return load_apart(x, k, stride); });

@@ -185,6 +185,12 @@ struct Lanes<double> {
   static HACL_INLINE void store(double* p, D v) { store_bytes(p, v); }
 };
 
+#if defined(HACL_AVX2)
+HACL_INLINE __m256i first_lanes_mask(std::size_t k) {
+  return _mm256_cmpgt_epi32(_mm256_set1_epi32(static_cast<int>(k)), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+}
+#endif
+
 // The first k < n elements; the other lanes hold zeros.
 template <class T>
 HACL_INLINE typename Lanes<T>::V load_some(const T* p, std::size_t k) {
@@ -194,6 +200,8 @@ HACL_INLINE typename Lanes<T>::V load_some(const T* p, std::size_t k) {
     const __m256i bits = _mm256_maskz_loadu_epi16(static_cast<__mmask16>((1u << k) - 1), p);
     return Lanes<T>::load(reinterpret_cast<const T*>(&bits));
   }
+#elif defined(HACL_AVX2)
+  if constexpr (sizeof(T) == 4) return (F)_mm256_maskload_ps(p, first_lanes_mask(k));
 #endif
   T part[Lanes<T>::n] = {};
   __builtin_memcpy(part, p, k * sizeof(T));
@@ -209,6 +217,8 @@ HACL_INLINE void store_some(T* p, std::size_t k, typename Lanes<T>::V v) {
     Lanes<T>::store(part, v);
     return _mm256_mask_storeu_epi16(p, static_cast<__mmask16>((1u << k) - 1), load_bytes<__m256i>(part));
   }
+#elif defined(HACL_AVX2)
+  if constexpr (sizeof(T) == 4) return _mm256_maskstore_ps(p, first_lanes_mask(k), (__m256)v);
 #endif
   Lanes<T>::store(part, v);
   __builtin_memcpy(p, part, k * sizeof(T));
