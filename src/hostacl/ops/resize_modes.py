@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -116,7 +116,7 @@ def axes_of(
     return found
 
 
-def taps_of(one: Axis, attrs: dict[str, Any]) -> Taps:
+def taps_of(one: Axis, attrs: Mapping[str, Any]) -> Taps:
     """How one axis is resampled."""
     how = attrs["coordinate_transformation_mode"]
     place = COORDINATES[how](np.arange(one.new, dtype=np.float64), one)
