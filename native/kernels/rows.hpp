@@ -79,6 +79,33 @@ double row_sum_of_squares(const float* x, float centre, std::size_t n) {
   });
 }
 
+// The sums of x - centre and of its squares, in one pass.
+void row_deviations(const float* x, float centre, std::size_t n, double* sum, double* squares) {
+  double total = 0;
+  *squares = 0;
+  for (std::size_t start = 0; start < n; start += kSumBlock) {
+    const std::size_t end = n - start < kSumBlock ? n : start + kSumBlock;
+    Sum first = {}, second = {};
+    std::size_t i = start;
+    for (; i + kLanes <= end; i += kLanes) {
+      for (std::size_t v = 0; v < kLanes / W; ++v) {
+        const F d = Lanes<float>::load(x + i + v * W) - centre;
+        first.lane[v] += d;
+        second.lane[v] += d * d;
+      }
+    }
+    for (std::size_t v = 0; i < end; ++v, i += W) {
+      const std::size_t k = end - i < W ? end - i : W;
+      const F d = first_lanes(load_float(x + i, k) - centre, k);
+      first.lane[v] += d;
+      second.lane[v] += d * d;
+    }
+    total += first.total();
+    *squares += second.total();
+  }
+  *sum = total;
+}
+
 double row_exp_sum(const float* x, float max, float* y, std::size_t n) {
   return blocked_sum(n, [=](std::size_t i, std::size_t k) HACL_LAMBDA {
     const F e = exponential(load_float(x + i, k) - max);
@@ -91,6 +118,17 @@ void row_subtract(const float* x, float first, float second, float* y, std::size
   for (std::size_t i = 0; i < n; i += W) {
     const std::size_t k = n - i < W ? n - i : W;
     store_float(y + i, k, (load_float(x + i, k) - first) - second);
+  }
+}
+
+// y = (((x - centre) - rest) * factor * gamma) + beta; gamma and beta may be nullptr.
+void row_normalise(const float* x, float centre, float rest, float factor, const float* gamma, const float* beta, float* y, std::size_t n) {
+  for (std::size_t i = 0; i < n; i += W) {
+    const std::size_t k = n - i < W ? n - i : W;
+    F v = ((load_float(x + i, k) - centre) - rest) * factor;
+    if (gamma != nullptr) v *= load_float(gamma + i, k);
+    if (beta != nullptr) v += load_float(beta + i, k);
+    store_float(y + i, k, v);
   }
 }
 

@@ -52,8 +52,11 @@ struct Table {
   float (*row_max)(const float* x, std::size_t n);
   double (*row_sum)(const float* x, std::size_t n);
   double (*row_sum_of_squares)(const float* x, float centre, std::size_t n);
+  void (*row_deviations)(const float* x, float centre, std::size_t n, double* sum, double* squares);  // of x - centre
   double (*row_exp_sum)(const float* x, float max, float* y, std::size_t n);  // y = exp(x - max), or nullptr; x may be y
   void (*row_subtract)(const float* x, float first, float second, float* y, std::size_t n);  // y = (x - first) - second
+  // y = ((x - centre) - rest) * factor * gamma + beta, without gamma or beta where they are nullptr; x may be y
+  void (*row_normalise)(const float* x, float centre, float rest, float factor, const float* gamma, const float* beta, float* y, std::size_t n);
 
   ColumnLoop reduce_columns[kReduceOps][kNarrowKinds];
   RowLoop reduce_row[kReduceOps][kNarrowKinds];

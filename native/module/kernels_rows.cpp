@@ -159,9 +159,117 @@ PyObject* row_moments(PyObject*, PyObject* const* args, Py_ssize_t n) {
   });
 }
 
+struct Moments {
+  double mean, spread;  // of a row; RMS: 0 and the mean of squares
+};
+
+// In float64 from the start: for rows whose squares float32 cannot add up, or whose elements are all (nearly) one.
+Moments careful_moments(const float* x, std::size_t n, bool centred) {
+  double mean = 0, spread = 0;
+  if (centred) {
+    for (std::size_t i = 0; i < n; ++i) mean += static_cast<double>(x[i]);
+    mean /= static_cast<double>(n);
+  }
+  for (std::size_t i = 0; i < n; ++i) spread += (static_cast<double>(x[i]) - mean) * (static_cast<double>(x[i]) - mean);
+  return {mean, spread / static_cast<double>(n)};
+}
+
+struct Normalisation {
+  bool centred, inverse;   // a mean is taken away; the second statistic is 1/sqrt(spread + epsilon), not the spread
+  double epsilon;
+  const float* gamma;      // nullptr: 1
+  const float* beta;       // nullptr: 0
+  float* mean;             // one element a row, or nullptr
+  float* second;
+};
+
+constexpr double kSmallest = 1e-30, kLargest32 = 1e36;  // mean squares between these lost nothing in float32
+
+void normalise_row(const float* x, float* y, std::size_t n, std::int64_t row, const Normalisation& how) {
+  const Table& t = table();
+  const double length = static_cast<double>(n);
+  const float centre = how.centred ? static_cast<float>(t.row_sum(x, n) / length) : 0.0f;
+  Moments found{0, 0};
+  if (how.centred) {
+    double sum, squares;
+    t.row_deviations(x, centre, n, &sum, &squares);
+    const double off = sum / length;  // what the first mean lacks
+    found = {static_cast<double>(centre) + off, squares / length - off * off};
+  } else {
+    found.spread = t.row_sum_of_squares(x, 0.0f, n) / length;
+  }
+  const bool careful = !(found.spread > kSmallest && found.spread < kLargest32);
+  if (careful) found = careful_moments(x, n, how.centred);
+  const double root = 1 / std::sqrt(found.spread + how.epsilon);
+  if (careful) {
+    for (std::size_t i = 0; i < n; ++i) {
+      double v = (static_cast<double>(x[i]) - found.mean) * root;
+      if (how.gamma != nullptr) v *= static_cast<double>(how.gamma[i]);
+      if (how.beta != nullptr) v += static_cast<double>(how.beta[i]);
+      y[i] = static_cast<float>(v);
+    }
+  } else {
+    t.row_normalise(x, centre, static_cast<float>(found.mean - static_cast<double>(centre)), static_cast<float>(root), how.gamma, how.beta, y, n);
+  }
+  if (how.mean != nullptr) how.mean[row] = static_cast<float>(found.mean);
+  if (how.second != nullptr) how.second[row] = static_cast<float>(how.inverse ? root : found.spread);
+}
+
+// A row of float32 for all rows, or None.
+bool view_parameter(PyObject* object, Argument argument, std::int64_t columns, const float** data) {
+  *data = nullptr;
+  if (object == Py_None) return true;
+  View found;
+  if (!view(object, argument, &found)) return false;
+  if (found.kind != kFloat) return refuse_dtype(found, argument, "float32, None");
+  if (!found.dense || found.count != columns) return refuse_shape(found, argument, "one contiguous element for each of a row of x");
+  *data = reinterpret_cast<const float*>(found.data);
+  return true;
+}
+
+bool view_statistic(PyObject* object, Argument argument, const View& x, float** data) {
+  *data = nullptr;
+  if (object == Py_None) return true;
+  View found;
+  if (!view_results(object, argument, x, &found)) return false;
+  *data = reinterpret_cast<float*>(found.data);
+  return true;
+}
+
+PyObject* normalise_rows(PyObject*, PyObject* const* args, Py_ssize_t n) {
+  constexpr const char* name = "normalise_rows";
+  View x, out;
+  Owned held, apart;
+  Normalisation how{};
+  if (!expect_arguments(name, n, 9, 9) || !view_rows(args[0], name, &x, &held) || !view_output(args[3], {name, "out"}, &out)) return nullptr;
+  if (out.kind != x.kind && out.kind != kFloat && !refuse_dtype(out, {name, "out"}, "the dtype of x, float32")) return nullptr;
+  if (!(out.dense && same_shape(x, out)) && !refuse_shape(out, {name, "out"}, "the shape of x, contiguous")) return nullptr;
+  const std::int64_t columns = x.shape[x.nd - 1];
+  if (!view_parameter(args[1], {name, "gamma"}, columns, &how.gamma) || !view_parameter(args[2], {name, "beta"}, columns, &how.beta) ||
+      !view_statistic(args[5], {name, "mean"}, x, &how.mean) || !view_statistic(args[6], {name, "second"}, x, &how.second) ||
+      !separate(&x, out, {name, "x"}, &apart)) {
+    return nullptr;
+  }
+  how.epsilon = PyFloat_AsDouble(args[4]);
+  how.centred = PyObject_IsTrue(args[7]) == 1;
+  how.inverse = PyObject_IsTrue(args[8]) == 1;
+  if (PyErr_Occurred() != nullptr || refuse_empty(x, name)) return nullptr;
+  if (x.count == 0) Py_RETURN_NONE;
+  const std::size_t width = static_cast<std::size_t>(columns);
+  const ConvertLoop narrow = table().convert[kFloat][out.kind];
+  auto row = [&](std::int64_t r, const float* from, float* room) {
+    normalise_row(from, room, width, r, how);
+    if (out.kind != kFloat) narrow(room, out.data + r * columns * out.size, width, false);
+  };
+  float* wide = out.kind == kFloat ? reinterpret_cast<float*>(out.data) : nullptr;
+  if (!each_row(x, x.count / columns, columns, wide, row)) return nullptr;
+  Py_RETURN_NONE;
+}
+
 }  // namespace
 
 PyMethodDef row_methods[] = {
+    method("normalise_rows", normalise_rows, "(x - mean) / sqrt(variance + epsilon) * gamma + beta over the last axis, into out."),
     method("softmax", softmax, "exp(x - max) / sum over the last axis, into out."),
     method("log_softmax", log_softmax, "x - max - log(sum(exp(x - max))) over the last axis, into out."),
     method("row_sum", row_sum, "Sums over the last axis, into a float32 out."),

@@ -133,6 +133,16 @@ def softmax(x: _Array, out: _Array, /) -> None:
 def log_softmax(x: _Array, out: _Array, /) -> None:
     """x - max - log(sum(exp(x - max))) over the last axis; out as for softmax."""
 
+def normalise_rows(
+    x: _Array, gamma: _Float32 | None, beta: _Float32 | None, out: _Array, epsilon: float, mean: _Float32 | None,
+    second: _Float32 | None, centred: bool, inverse: bool, /,
+) -> None:
+    """(x - mean)/√(variance + epsilon)·gamma + beta over the last axis, which is not empty; out as for softmax.
+
+    Not centred: x/√(mean of squares + epsilon)·gamma + beta. mean and second are written, one element a row: second is the
+    variance (mean of squares), or with ``inverse`` 1/√(that + epsilon).
+    """
+
 def row_sum(x: _Array, out: _Float32, /) -> None:
     """Sums over the last axis. out, here and below, is contiguous float32 with one element a row, of any shape."""
 

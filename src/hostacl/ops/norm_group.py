@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hostacl import _kernels
 from hostacl.ops import dims, exponential
 from hostacl.ops.axes import channel_axes, channels_of, check_channels, described_or, per_channel
 from hostacl.ops.call import Call
 from hostacl.ops.dims import Dim, Shape
 from hostacl.ops.moments import inverse_root, moments, rescaled
+from hostacl.ops.norm_rows import fits, normalised_rows
 from hostacl.ops.pooling import tiles
 from hostacl.ops.registry import kernel
 from hostacl.ops.shapes import axes as checked_axes
@@ -48,9 +50,12 @@ def group_shape(call: Call) -> list[Shape]:
 
 def group_normalised(
     x: Array, axis: int, groups: int, epsilon: float, gamma: Array | None, beta: Array | None,
-    given: tuple[Array, Array] | None = None,
+    given: tuple[Array, Array] | None = None, inverse: bool = False,
 ) -> tuple[Array, Array, Array]:  # fmt: skip
-    """Each group of channels of each image normalised, with mean and variance as (N, groups)."""
+    """Each group of channels of each image normalised, with mean and variance (inverse: its rstd) as (N, groups)."""
+    rows = max(len(x) * groups, 1)
+    if given is None and x.dtype == np.float32 and axis == 1 and fits((rows, x.size // rows), 1, []):
+        return by_rows(x, groups, epsilon, gamma, beta, inverse)
     split = (*x.shape[:axis], groups, x.shape[axis] // groups, *x.shape[axis + 1 :])
     grouped, kept = x.reshape(split), (0, axis)
     if given is None:
@@ -60,9 +65,23 @@ def group_normalised(
         mean, variance = (one.reshape(ones).astype(np.float64) for one in given)
     ones = tuple(size if place in (axis, axis + 1) else 1 for place, size in enumerate(split))
     scale, offset = (None if one is None else one.reshape(ones).astype(np.float64) for one in (gamma, beta))
-    y = rescaled(grouped, mean, inverse_root(variance, epsilon), offset, scale).reshape(x.shape)
+    root = inverse_root(variance, epsilon)
+    y = rescaled(grouped, mean, root, offset, scale).reshape(x.shape)
     shape = (x.shape[0], groups)
-    return y, mean.reshape(shape), variance.reshape(shape)
+    return y, mean.reshape(shape), (root if inverse else variance).reshape(shape)
+
+
+def by_rows(
+    x: Array, groups: int, epsilon: float, gamma: Array | None, beta: Array | None, inverse: bool = False
+) -> tuple[Array, Array, Array]:  # fmt: skip
+    """The same for float32 with channels on axis 1: each group of an image is a row; then come gamma and beta."""
+    count, channels = x.shape[:2]
+    y, mean, variance = normalised_rows(x.reshape(count, groups, -1), 2, epsilon, None, None, inverse=inverse)
+    lines = y.reshape(count, channels, -1)
+    for function, one in ((_kernels.multiply, gamma), (_kernels.add, beta)):
+        if one is not None:
+            function(lines, one.astype(np.float32).reshape(1, channels, 1), lines)
+    return y.reshape(x.shape), mean.reshape(count, groups), variance.reshape(count, groups)
 
 
 @kernel("GroupNorm", shape=group_shape)
@@ -96,9 +115,9 @@ def group_norm_v2(
 
     rstd = 1/√(variance + eps). Channels by the format of x, else by data_format.
     """
-    y, mean, variance = group_normalised(x, channel_axis(call), num_groups, eps, gamma, beta)
+    y, mean, root = group_normalised(x, channel_axis(call), num_groups, eps, gamma, beta, inverse=True)
     shapes = _shapes(call)
-    return y, mean.reshape(shapes[1]), inverse_root(variance, eps).reshape(shapes[2])
+    return y, mean.reshape(shapes[1]), root.reshape(shapes[2])
 
 
 @kernel("GroupNormSilu", shape=group_shape)
@@ -109,10 +128,11 @@ def group_norm_silu(
 
     The third output is the variance, or 1/√(variance + eps) in the form that calls it rstd.
     """
-    y, mean, variance = group_normalised(x, channel_axis(call), num_groups, eps, gamma, beta)
+    y, mean, third = group_normalised(
+        x, channel_axis(call), num_groups, eps, gamma, beta, inverse="rstd" in call.outputs
+    )
     if activate_silu is not False:
         y = exponential.gated(y, exponential.wide(y))
-    third = inverse_root(variance, eps) if "rstd" in call.outputs else variance
     shapes = _shapes(call)
     return y, mean.reshape(shapes[1]), third.reshape(shapes[2])
 
@@ -134,10 +154,13 @@ def instance_norm(
     Channels by the format of x, else by data_format; the statistics have 1 in the spatial dims.
     """
     axis = channel_axis(call)
+    shapes: list[Any] = instance_shape(call)
+    if x.dtype == np.float32 and axis == 1 and fits(x.shape, 2, []):
+        y, mean, variance = by_rows(x, x.shape[1], epsilon, gamma, beta)
+        return y, mean.reshape(shapes[1]), variance.reshape(shapes[2])
     mean, variance = moments(x, tuple(place for place in range(x.ndim) if place not in (0, axis)))
     each = [per_channel(one, x.shape, (axis,)).astype(np.float64) for one in (gamma, beta)]
     y = rescaled(x, mean, inverse_root(variance, epsilon), each[1], each[0])
-    shapes: list[Any] = instance_shape(call)
     return y, mean.reshape(shapes[1]), variance.reshape(shapes[2])
 
 

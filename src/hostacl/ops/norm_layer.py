@@ -12,6 +12,7 @@ from hostacl.ops import dims
 from hostacl.ops.call import Call
 from hostacl.ops.dims import Shape
 from hostacl.ops.moments import inverse_root, mean_of, moments, rescaled
+from hostacl.ops.norm_rows import direct_rows, fits, normalised_rows
 from hostacl.ops.registry import kernel
 from hostacl.ops.shapes import axis, broadcast_shapes
 from hostacl.tensors import dtypes
@@ -71,37 +72,60 @@ def aligned(parameter: Array | None, rank: int, start: int) -> Array | None:
 
 
 def layer_normalised(
-    x: Array, axes: Sequence[int], epsilon: float, gamma: Array | None, beta: Array | None
+    x: Array, axes: Sequence[int], epsilon: float, gamma: Array | None, beta: Array | None, inverse: bool = False
 ) -> tuple[Array, Array, Array]:
-    """(x - mean)/√(variance + epsilon)·gamma + beta with mean and variance, which keep their axes as 1."""
+    """(x - mean)/√(variance + epsilon)·gamma + beta with mean and variance, which keep their axes as 1.
+
+    ``inverse``: with 1/√(variance + epsilon) in the place of the variance. The axes are the last ones.
+    """
+    start = x.ndim - len(axes)
+    if x.dtype == np.float32 and fits(x.shape, start, [None if one is None else one.shape for one in (gamma, beta)]):
+        return normalised_rows(x, start, epsilon, gamma, beta, inverse=inverse)
     mean, variance = moments(x, tuple(axes))
-    return rescaled(x, mean, inverse_root(variance, epsilon), beta, gamma), mean, variance
+    root = inverse_root(variance, epsilon)
+    return rescaled(x, mean, root, beta, gamma), mean, root if inverse else variance
+
+
+def norm_start(call: Call) -> int:
+    """The first axis that is normalised over."""
+    return int(call.attr("begin_norm_axis")) % call.rank("x")
+
+
+def gamma_start(call: Call) -> int:
+    """The same where gamma has all dims that are normalised over."""
+    return call.rank("x") - call.rank("gamma")
 
 
 STATISTICS: dict[str, Any] = {"mixed": ("gamma", "beta", "mean", "variance", "rstd")}
 
 
-@kernel("LayerNorm", shape=layer_shape, dtype={"mean": statistic_dtype, "variance": statistic_dtype}, **STATISTICS)
+@kernel("LayerNorm", shape=layer_shape, dtype={"mean": statistic_dtype, "variance": statistic_dtype},
+        direct=direct_rows(norm_start, ("y", "mean", "variance"), inverse=False), **STATISTICS)  # fmt: skip
 def layer_norm(
     x: Array, gamma: Array, beta: Array, begin_norm_axis: int, begin_params_axis: int, epsilon: float
 ) -> tuple[Array, ...]:
     """(x - mean)/√(variance + epsilon)·gamma + beta over the axes from begin_norm_axis on, and mean and variance.
 
-    gamma and beta are the dims of x from begin_params_axis on. The statistics keep the axes as 1; half types are computed
-    with in float64 and rounded once.
+    gamma and beta are the dims of x from begin_params_axis on. The statistics keep the axes as 1; half types are rounded once.
     """
-    first, start = begin_norm_axis % x.ndim, begin_params_axis % x.ndim
-    each = [aligned(one, x.ndim, max(start, x.ndim - one.ndim)) for one in (gamma, beta)]
-    return layer_normalised(x, range(first, x.ndim), epsilon, *each)
+    return layered(x, gamma, beta, begin_norm_axis, begin_params_axis, epsilon, False)
 
 
-@kernel("LayerNormV3", shape=layer_shape, dtype={"mean": statistic_dtype, "rstd": statistic_dtype}, **STATISTICS)
+def layered(
+    x: Array, gamma: Array, beta: Array, first: int, start: int, epsilon: float, inverse: bool
+) -> tuple[Array, Array, Array]:
+    """LayerNorm with the variance, or with ``inverse`` 1/√(variance + epsilon)."""
+    each = [aligned(one, x.ndim, max(start % x.ndim, x.ndim - one.ndim)) for one in (gamma, beta)]
+    return layer_normalised(x, range(first % x.ndim, x.ndim), epsilon, each[0], each[1], inverse=inverse)
+
+
+@kernel("LayerNormV3", shape=layer_shape, dtype={"mean": statistic_dtype, "rstd": statistic_dtype},
+        direct=direct_rows(norm_start, ("y", "mean", "rstd")), **STATISTICS)  # fmt: skip
 def layer_norm_v3(
     x: Array, gamma: Array, beta: Array, begin_norm_axis: int, begin_params_axis: int, epsilon: float
 ) -> tuple[Array, ...]:
     """As LayerNorm, with rstd = 1/√(variance + epsilon) in the place of the variance."""
-    y, mean, variance = layer_norm(x, gamma, beta, begin_norm_axis, begin_params_axis, epsilon)
-    return y, mean, inverse_root(variance, epsilon)
+    return layered(x, gamma, beta, begin_norm_axis, begin_params_axis, epsilon, True)
 
 
 def layer_v4_shape(call: Call) -> list[Shape]:
@@ -119,7 +143,12 @@ def layer_v4_shape(call: Call) -> list[Shape]:
     return [x, kept_ones(x, start), kept_ones(x, start)]
 
 
-@kernel("LayerNormV4", shape=layer_v4_shape, values=("normalized_shape",),
+def v4_start(call: Call) -> int:
+    """The first axis of those that normalized_shape has."""
+    return call.rank("x") - int(np.prod(call.spec("normalized_shape").shape))
+
+
+@kernel("LayerNormV4", shape=layer_v4_shape, values=("normalized_shape",), direct=direct_rows(v4_start, ("y", "mean", "rstd")),
         dtype={"mean": statistic_dtype, "rstd": statistic_dtype}, **STATISTICS)  # fmt: skip
 def layer_norm_v4(
     x: Array, normalized_shape: Array, gamma: Array | None, beta: Array | None, epsilon: float
@@ -130,8 +159,7 @@ def layer_norm_v4(
     """
     start = x.ndim - normalized_shape.size
     each = [aligned(one, x.ndim, x.ndim - one.ndim) if one is not None else None for one in (gamma, beta)]
-    y, mean, variance = layer_normalised(x, range(start, x.ndim), epsilon, *each)
-    return y, mean, inverse_root(variance, epsilon)
+    return layer_normalised(x, range(start, x.ndim), epsilon, each[0], each[1], inverse=True)
 
 
 def added_shape(call: Call) -> list[Shape]:
@@ -169,8 +197,7 @@ def add_layer_norm(
     x = x1 + x2 if bias is None else x1 + x2 + bias
     start = x.ndim - gamma.ndim
     each = [aligned(one, x.ndim, x.ndim - one.ndim) for one in (gamma, beta)]
-    y, mean, variance = layer_normalised(x, range(start, x.ndim), epsilon, *each)
-    return y, mean, inverse_root(variance, epsilon), x
+    return *layer_normalised(x, range(start, x.ndim), epsilon, each[0], each[1], inverse=True), x
 
 
 def deep_shape(call: Call) -> list[Shape]:
@@ -188,8 +215,8 @@ def deep_norm(x: Array, gx: Array, beta: Array, gamma: Array, alpha: float, epsi
     total = x * x.dtype.type(alpha) + gx
     start = x.ndim - gamma.ndim
     each = [aligned(one, x.ndim, x.ndim - one.ndim) for one in (gamma, beta)]
-    y, mean, variance = layer_normalised(total, range(start, x.ndim), epsilon, *each)
-    return mean, inverse_root(variance, epsilon), y
+    y, mean, root = layer_normalised(total, range(start, x.ndim), epsilon, each[0], each[1], inverse=True)
+    return mean, root, y
 
 
 def rms_shape(call: Call) -> list[Shape]:
@@ -202,10 +229,13 @@ def rms_shape(call: Call) -> list[Shape]:
     return [x, kept_ones(x, start), x] if added else [x, kept_ones(x, start)]
 
 
-@kernel("RmsNorm", shape=rms_shape, mixed=("gamma",))
+@kernel("RmsNorm", shape=rms_shape, mixed=("gamma",), direct=direct_rows(gamma_start, ("y", "rstd"), centred=False))
 def rms_norm(x: Array, gamma: Array, epsilon: float) -> tuple[Array, Array]:
     """x·rstd·gamma with rstd = 1/√(mean of x² + epsilon) over the dims that gamma has, and rstd."""
     start = x.ndim - gamma.ndim
+    if x.dtype == np.float32 and fits(x.shape, start, [gamma.shape]):
+        y, _, root = normalised_rows(x, start, epsilon, gamma, None, centred=False)
+        return y, root
     squares = mean_of(x, tail_axes(x.ndim, start), lambda part, _: np.square(part, dtype=np.float64))
     root = inverse_root(squares, epsilon)
     return rescaled(x, 0.0, root, None, aligned(gamma, x.ndim, start)), root

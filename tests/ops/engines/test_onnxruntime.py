@@ -41,7 +41,6 @@ CALLS = {
                    {"input_size": [2, 4, 10, 12], "strides": [1, 1, 2, 2], "pads": [0, 1, 0, 1]}),
     "output padding": ("Conv2DTransposeD", [floats(1, 8, 5, 6), floats(8, 4, 3, 3)],
                        {"input_size": [0] * 4, "strides": [1, 1, 2, 2], "pads": [1] * 4, "output_padding": [0, 0, 1, 1]}),
-    "rms": ("RmsNorm", [floats(6, 33), floats(33)], {}),
 }  # fmt: skip
 
 

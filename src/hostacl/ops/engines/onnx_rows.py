@@ -1,4 +1,4 @@
-"""Pooling, norms, resizing and int8 products for ONNX Runtime."""
+"""Pooling, resizing and int8 products for ONNX Runtime."""
 
 from __future__ import annotations
 
@@ -69,19 +69,6 @@ def finite(y: Array) -> bool:
     return bool(np.isfinite(np.sum(y)))
 
 
-def rms_norm(call: Call) -> Recipe | None:
-    """RmsNorm whose gamma covers the last dims of x."""
-    x, gamma = call.spec("x").shape, call.spec("gamma").shape
-    start = len(x) - len(gamma)
-    if x[start:] != gamma or not start:
-        return None
-    nodes = [Node("SimplifiedLayerNormalization", ["x", "g"], ["y", "r"],
-                  {"axis": start, "epsilon": float(call.attr("epsilon")), "stash_type": 1})]  # fmt: skip
-    made = session(nodes, [Tensor("x", dims=len(x)), Tensor("g", dims=len(gamma))], [Tensor("y"), Tensor("r")])
-    shapes = [x, (*x[:start], *(1,) * len(gamma))]
-    return Recipe(made, [Feed("x", "x"), Feed("g", "gamma")], shapes, None, None, finite)
-
-
 def bilinear(call: Call) -> Recipe | None:
     """ResizeBilinearV2 of float images, between sizes for which float32 holds every position exactly."""
     x, y = call.spec("x"), call.outputs["y"].specs[0]
@@ -140,5 +127,5 @@ MADE_BY: Mapping[str, Callable[[Call], Recipe | None]] = {
     "AvgPoolV2": pool("AveragePool", max_pool_v3_windows, lambda call: not call.attr("exclusive")),
     "AvgPool3D": pool("AveragePool", avg_pool_3d_windows, lambda call: bool(call.attr("count_include_pad"))),
     "AvgPool3DD": pool("AveragePool", avg_pool_3d_windows, lambda call: bool(call.attr("count_include_pad"))),
-    "RmsNorm": rms_norm, "ResizeBilinearV2": bilinear, "MatMulV2": int8_product, "BatchMatMulV2": int8_product,
+    "ResizeBilinearV2": bilinear, "MatMulV2": int8_product, "BatchMatMulV2": int8_product,
 }  # fmt: skip
