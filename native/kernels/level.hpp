@@ -54,7 +54,6 @@ const Table HACL_JOIN(table_, HACL_LEVEL) = {
     {HACL_FLOATS(scan_row, , Add), HACL_FLOATS(scan_row, , Multiply)},
     {HACL_NARROW(scatter_rows, , Add), HACL_NARROW(scatter_rows, , Subtract), HACL_NARROW(scatter_rows, , Multiply),
      HACL_NARROW(scatter_rows, , Maximum), HACL_NARROW(scatter_rows, , Minimum)},
-    {kBlockRows, kPanel, HACL_NARROW(conv_fill, ), conv_multiply, conv_few, HACL_NARROW(conv_finish, ),
-     pool_lines<Maximum>, pool_lines<Add>, HACL_NARROW(conv_divide, )}};
+    {kBlockRows, kPanel, HACL_NARROW(conv_fill, ), conv_multiply, conv_few, HACL_NARROW(conv_finish, )}};
 
 }  // namespace hacl
