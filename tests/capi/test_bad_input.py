@@ -11,7 +11,7 @@ import pytest
 INVALID = 100000
 TOO_SMALL = 145000
 FLOAT, ND = 0, 2
-NOWHERE = 0xDEAD0000
+NOWHERE = 0x5EAD00000000
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from tests.calls import arguments, describe, device
 
 from .conftest import device_memory, messages, pinned
 
-NOWHERE = (1, 16, 0xDEAD0000, 1 << 46)
+NOWHERE = (1, 16, 0x5EAD00000000, 1 << 46)
 
 
 def operator(address: int, way: str, output: bool) -> int:
