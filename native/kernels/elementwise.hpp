@@ -25,6 +25,14 @@ struct Minimum {
   template <class V> static HACL_INLINE V run(V a, V b) { return ((a <= b) | (a != a)) ? a : b; }
 };
 
+// The same where there is no NaN.
+struct MaximumOrdered {
+  template <class V> static HACL_INLINE V run(V a, V b) { return b > a ? b : a; }
+};
+struct MinimumOrdered {
+  template <class V> static HACL_INLINE V run(V a, V b) { return b < a ? b : a; }
+};
+
 struct DivideNoNan {
   template <class V> static HACL_INLINE V run(V a, V b) { return b == 0 ? V{} : a / b; }
 };
@@ -151,6 +159,20 @@ void unary(const void* x, void* out, std::size_t n, double value) {
   std::size_t i = 0;
   for (; i + L::n <= n; i += L::n) L::store(o + i, Op::run(L::load(a + i), value));
   if (i < n) store_some(o + i, n - i, Op::run(load_some(a + i, n - i), value));
+}
+
+// What the exponent's bits tell; `exponent` has them set, all below the sign.
+enum Test { kIsFinite, kIsInf, kIsNan };
+template <class Word, Word exponent, Test test>
+void has_exponent(const void* x, void* out, std::size_t n, double) {
+  auto a = static_cast<const Word*>(x);
+  auto o = static_cast<std::uint8_t*>(out);
+  constexpr Word all = static_cast<Word>(static_cast<Word>(~Word{0}) >> 1);
+  HACL_INDEPENDENT
+  for (std::size_t i = 0; i < n; ++i) {
+    const Word magnitude = static_cast<Word>(a[i] & all);
+    o[i] = test == kIsFinite ? magnitude < exponent : test == kIsInf ? magnitude == exponent : magnitude > exponent;
+  }
 }
 
 template <class Word>

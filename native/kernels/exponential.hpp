@@ -5,7 +5,17 @@
 
 namespace {
 
+// y times 2 to the n, an integer that `shifted` holds in its low bits.
+#if defined(HACL_AVX512)
+HACL_INLINE F times_power_of_two(F y, F n, F) { return (F)_mm512_scalef_ps((__m512)y, (__m512)n); }
+#else
 HACL_INLINE F power_of_two(I n) { return (F)((n + 127) << 23); }
+HACL_INLINE F times_power_of_two(F y, F, F shifted) {
+  const I whole = (I)shifted - 0x4b400000;
+  const I half = whole >> 1;  // two factors, for results that are subnormal or near overflow
+  return y * power_of_two(half) * power_of_two(whole - half);
+}
+#endif
 
 HACL_INLINE F exponential(F x) {
   F c = x > 89.0f ? splat(89.0f) : x;
@@ -19,9 +29,7 @@ HACL_INLINE F exponential(F x) {
   p = p * r + 1.6666665459e-1f;
   p = p * r + 5.0000001201e-1f;
   const F y = (p * (r * r) + r) + 1.0f;
-  const I whole = (I)shifted - 0x4b400000;
-  const I half = whole >> 1;  // two factors, for results that are subnormal or near overflow
-  const F result = y * power_of_two(half) * power_of_two(whole - half);
+  const F result = times_power_of_two(y, n, shifted);
   return x != x ? x : result;
 }
 

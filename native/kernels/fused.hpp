@@ -1,7 +1,7 @@
 // Element-wise loops of three tensors and a number, of one SIMD level: widen, compute in float32 (float64 for double), round once.
 #pragma once
 
-#include "kernels/vec.hpp"
+#include "kernels/elementwise.hpp"
 
 namespace {
 
@@ -13,6 +13,10 @@ struct AddQuotient {
 };
 struct Interpolate {
   template <class V, class S> static HACL_INLINE V run(V a, V b, V c, S) { return a + c * (b - a); }
+};
+
+struct Clip {  // as two steps: a NaN stays, and the upper bound wins
+  template <class V, class S> static HACL_INLINE V run(V x, V low, V high, S) { return Minimum::run(Maximum::run(x, low), high); }
 };
 
 // Each of the three advances by one element when its step is true, else stays.

@@ -6,7 +6,9 @@
 #include "kernels/elementwise.hpp"
 #include "kernels/fused.hpp"
 #include "kernels/reduce.hpp"
+#include "kernels/reduce_few.hpp"
 #include "kernels/rows.hpp"
+#include "kernels/run_extremes.hpp"
 #include "kernels/scan.hpp"
 #include "kernels/scatter.hpp"
 #include "kernels/table.hpp"
@@ -22,6 +24,9 @@
   {HACL_TO_FLOATS(from), convert<from, Boolean>, convert<from, std::int8_t>, convert<from, std::uint8_t>,                 \
    convert<from, std::int16_t>, convert<from, std::uint16_t>, convert<from, std::int32_t>, convert<from, std::uint32_t>,  \
    convert<from, std::int64_t>, convert<from, std::uint64_t>}
+#define HACL_TEST(test)                                                                                \
+  {has_exponent<std::uint16_t, 0x7c00, test>, has_exponent<std::uint16_t, 0x7f80, test>,               \
+   has_exponent<std::uint32_t, 0x7f800000, test>, has_exponent<std::uint64_t, 0x7ff0000000000000, test>}
 #define HACL_JOIN_(a, b) a##b
 #define HACL_JOIN(a, b) HACL_JOIN_(a, b)
 #define HACL_TEXT_(a) #a
@@ -38,7 +43,7 @@ const Table HACL_JOIN(table_, HACL_LEVEL) = {
     {HACL_UNARY(Absolute), HACL_UNARY(Negative), HACL_UNARY(Relu), HACL_UNARY(Sqrt), HACL_UNARY(Reciprocal), HACL_UNARY(Square),
      {unary<Half, Exp>, unary<Bfloat16, Exp>, unary<float, Exp>, nullptr}, HACL_UNARY(Adds), HACL_UNARY(Muls),
      HACL_UNARY(Floor), HACL_UNARY(Ceil), HACL_UNARY(Trunc), HACL_UNARY(Rint), HACL_UNARY(Rsqrt)},
-    {HACL_FLOATS(fused, , AddProduct), HACL_FLOATS(fused, , AddQuotient), HACL_FLOATS(fused, , Interpolate)},
+    {HACL_FLOATS(fused, , AddProduct), HACL_FLOATS(fused, , AddQuotient), HACL_FLOATS(fused, , Interpolate), HACL_FLOATS(fused, , Clip)},
     {HACL_FROM_FLOAT(Half), HACL_FROM_FLOAT(Bfloat16), HACL_FROM_FLOAT(float), HACL_FROM_FLOAT(double),
      {HACL_TO_FLOATS(Boolean)}, {HACL_TO_FLOATS(std::int8_t)}, {HACL_TO_FLOATS(std::uint8_t)}, {HACL_TO_FLOATS(std::int16_t)},
      {HACL_TO_FLOATS(std::uint16_t)}, {HACL_TO_FLOATS(std::int32_t)}, {HACL_TO_FLOATS(std::uint32_t)}, {HACL_TO_FLOATS(std::int64_t)},
@@ -52,6 +57,11 @@ const Table HACL_JOIN(table_, HACL_LEVEL) = {
     {HACL_NARROW(place_of, , Maximum), HACL_NARROW(place_of, , Minimum)},
     {HACL_FLOATS(scan_columns, , Add), HACL_FLOATS(scan_columns, , Multiply)},
     {HACL_FLOATS(scan_row, , Add), HACL_FLOATS(scan_row, , Multiply)},
+    {HACL_NARROW(few_sums, ), HACL_NARROW(few_products, ), HACL_NARROW(few_extremes, , Maximum), HACL_NARROW(few_extremes, , Minimum)},
+    {HACL_NARROW(run_row, , Smaller), HACL_NARROW(run_row, , Larger)},
+    {HACL_NARROW(run_columns, , Smaller), HACL_NARROW(run_columns, , Larger)},
+    {scan_short<Add>, scan_short<Multiply>},
+    {HACL_TEST(kIsFinite), HACL_TEST(kIsInf), HACL_TEST(kIsNan)},
     {HACL_NARROW(scatter_rows, , Add), HACL_NARROW(scatter_rows, , Subtract), HACL_NARROW(scatter_rows, , Multiply),
      HACL_NARROW(scatter_rows, , Maximum), HACL_NARROW(scatter_rows, , Minimum)},
     {kBlockRows, kPanel, HACL_NARROW(conv_fill, ), conv_multiply, conv_few, HACL_NARROW(conv_finish, )}};

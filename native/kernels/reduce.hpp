@@ -2,6 +2,7 @@
 // The order of all additions and products is the same at every level, so that results have the same bits everywhere.
 #pragma once
 
+#include "kernels/across.hpp"
 #include "kernels/conversions.hpp"
 #include "kernels/elementwise.hpp"
 #include "kernels/rows.hpp"
@@ -13,28 +14,32 @@ constexpr std::size_t kRun = 64;  // rows that are added in float32 before the s
 constexpr std::size_t kTile = hacl::kColumnTile;
 constexpr std::size_t kProducts = 32;  // products of a row that run side by side
 
-// acc = Op(acc, row) over n columns for `rows` (1, 2 or 4) rows; acc has room for a whole last vector.
+template <class T>
+HACL_INLINE F load_lanes(const T* p, std::size_t k) { return k == W ? Lanes<T>::load(p) : load_some(p, k); }
+
+// acc = Op(acc, row) over n columns for `rows` (1 or 4) rows, NaNs looked out for; acc has room for a whole last vector.
 template <class T, class Op, int rows>
-HACL_INLINE void fold_rows(const T* x, std::size_t stride, float* acc, std::size_t n) {
-  std::size_t i = 0;
-  for (; i + W <= n; i += W) {
-    F sum = Lanes<float>::load(acc + i);
-    for (int r = 0; r < rows; ++r) sum = Op::run(sum, Lanes<T>::load(x + static_cast<std::size_t>(r) * stride + i));
+HACL_INLINE void fold_rows(const T* x, std::size_t stride, float* acc, std::size_t n, Unordered* nan) {
+  for (std::size_t i = 0; i < n; i += W) {
+    F sum = Lanes<float>::load(acc + i), v[rows];
+    for (std::size_t r = 0; r < rows; ++r) v[r] = load_lanes(x + r * stride + i, n - i < W ? n - i : W);
+    for (int r = 0; nan != nullptr && r < rows; r += 2) nan->look(v[r], v[rows == 1 ? 0 : r + 1]);
+    for (int r = 0; r < rows; ++r) sum = Op::run(sum, v[r]);
     Lanes<float>::store(acc + i, sum);
   }
-  if (i == n) return;
-  F sum = Lanes<float>::load(acc + i);
-  for (int r = 0; r < rows; ++r) sum = Op::run(sum, load_some(x + static_cast<std::size_t>(r) * stride + i, n - i));
-  Lanes<float>::store(acc + i, sum);
 }
 
 // acc = the rows combined, at least one.
 template <class T, class Op>
-HACL_INLINE void fold_columns(const T* x, std::size_t rows, std::size_t stride, float* acc, std::size_t n) {
-  convert_lanes<T, float, false>(x, acc, n);
+HACL_INLINE void fold_columns(const T* x, std::size_t rows, std::size_t stride, float* acc, std::size_t n, Unordered* nan = nullptr) {
+  for (std::size_t i = 0; i < n; i += W) {
+    const F v = load_lanes(x + i, n - i < W ? n - i : W);
+    if (nan != nullptr) nan->look(v, v);
+    Lanes<float>::store(acc + i, v);
+  }
   std::size_t r = 1;
-  for (; r + 4 <= rows; r += 4) fold_rows<T, Op, 4>(x + r * stride, stride, acc, n);
-  for (; r < rows; ++r) fold_rows<T, Op, 1>(x + r * stride, stride, acc, n);
+  for (; r + 4 <= rows; r += 4) fold_rows<T, Op, 4>(x + r * stride, stride, acc, n, nan);
+  for (; r < rows; ++r) fold_rows<T, Op, 1>(x + r * stride, stride, acc, n, nan);
 }
 
 template <class T>
@@ -48,15 +53,38 @@ void column_sum(const void* x, std::size_t rows, std::size_t stride, std::size_t
   }
 }
 
+template <class Op>
+struct WithoutNan;
+template <>
+struct WithoutNan<Maximum> { using Ordered = MaximumOrdered; };
+template <>
+struct WithoutNan<Minimum> { using Ordered = MinimumOrdered; };
+
 template <class T, class Op>
 void column_extreme(const void* x, std::size_t rows, std::size_t stride, std::size_t n, double* out) {
   float acc[kTile + W] = {};
-  fold_columns<T, Op>(static_cast<const T*>(x), rows, stride, acc, n);
+  Unordered nan;
+  fold_columns<T, typename WithoutNan<Op>::Ordered>(static_cast<const T*>(x), rows, stride, acc, n, &nan);
+  if (nan.any()) fold_columns<T, Op>(static_cast<const T*>(x), rows, stride, acc, n);
   for (std::size_t j = 0; j < n; ++j) out[j] = static_cast<double>(acc[j]);
 }
 
+HACL_INLINE void multiply_by(F v, D* low, D* high) {
+  *low *= low_doubles(v);
+  *high *= high_doubles(v);
+}
+// Floats are widened as they are loaded: no vector is cut in two.
 template <class T>
-HACL_INLINE F load_lanes(const T* p, std::size_t k) { return k == W ? Lanes<T>::load(p) : load_some(p, k); }
+HACL_INLINE void multiply_by(const T* x, std::size_t k, D* low, D* high) {
+  if constexpr (std::is_same_v<T, float>) {
+    if (k == W) {
+      *low *= __builtin_convertvector(load_bytes<FH>(x), D);
+      *high *= __builtin_convertvector(load_bytes<FH>(x + W / 2), D);
+      return;
+    }
+  }
+  multiply_by(load_lanes(x, k), low, high);
+}
 
 // out *= each of `rows` (1 or 4) rows, halves in pairs, whose product float32 holds exactly; out has room for a whole last vector.
 template <class T, int rows>
@@ -67,10 +95,8 @@ HACL_INLINE void multiply_rows(const T* x, std::size_t stride, double* out, std:
     D low = Lanes<double>::load(out + i), high = Lanes<double>::load(out + i + W / 2);
     for (int r = 0; r < rows; r += pairs) {
       const T* at = x + static_cast<std::size_t>(r) * stride + i;
-      F v = load_lanes(at, k);
-      if constexpr (pairs == 2) v *= load_lanes(at + stride, k);
-      low *= low_doubles(v);
-      high *= high_doubles(v);
+      if constexpr (pairs == 2) multiply_by(load_lanes(at, k) * load_lanes(at + stride, k), &low, &high);
+      else multiply_by(at, k, &low, &high);
     }
     Lanes<double>::store(out + i, low);
     Lanes<double>::store(out + i + W / 2, high);
@@ -92,78 +118,106 @@ template <class T>
 double sum_of(const void* x, std::size_t n) {
   auto from = static_cast<const T*>(x);
   if (n >= kLanes) return blocked_sum(n, [=](std::size_t i, std::size_t k) HACL_LAMBDA { return load_lanes(from + i, k); });
+  if (n <= W) return static_cast<double>(across<Add>(load_lanes(from, n)) + 0.0f);  // as with the empty lanes: -0 is +0
   Sum sum = {};
   for (std::size_t v = 0, i = 0; i < n; ++v, i += W) sum.lane[v] = load_lanes(from + i, n - i < W ? n - i : W);
   return sum.total();
 }
 
-// A short row as floats: itself, or widened into `room`.
+// A short row as floats: itself, or widened into `room`, which has room for whole vectors.
 template <class T>
 HACL_INLINE const float* as_floats(const T* x, std::size_t n, float* room) {
   if constexpr (std::is_same_v<T, float>) return x;
-  convert_lanes<T, float, false>(x, room, n);
+  for (std::size_t i = 0; i < n; i += W) Lanes<float>::store(room + i, load_lanes(x + i, n - i < W ? n - i : W));
   return room;
 }
 
+// The extreme of a row of W elements or more; a NaN, if there is one, when Op heeds it.
 template <class T, class Op>
-double extreme_of(const void* x, std::size_t n) {  // of at least one element
-  auto from = static_cast<const T*>(x);
-  float all[W] = {};
-  if (n < W) {
-    const float* few = as_floats(from, n, all);
-    float result = few[0];
-    for (std::size_t i = 1; i < n; ++i) result = Op::run(result, few[i]);
-    return static_cast<double>(result);
-  }
+HACL_INLINE F extreme_lanes(const T* x, std::size_t n, Unordered* nan) {
   F best[4];
-  for (std::size_t v = 0; v < 4; ++v) best[v] = Lanes<T>::load(from + (n < 4 * W ? 0 : v * W));
+  for (std::size_t v = 0; v < 4; ++v) best[v] = Lanes<T>::load(x + (n < 4 * W ? 0 : v * W));
+  nan->look(best[0], best[1]);
+  nan->look(best[2], best[3]);
   std::size_t i = n < 4 * W ? W : 4 * W;
   for (; i + 4 * W <= n; i += 4 * W) {
-    for (std::size_t v = 0; v < 4; ++v) best[v] = Op::run(best[v], Lanes<T>::load(from + i + v * W));
+    F v[4];
+    for (std::size_t k = 0; k < 4; ++k) v[k] = Lanes<T>::load(x + i + k * W);
+    nan->look(v[0], v[1]);
+    nan->look(v[2], v[3]);
+    for (std::size_t k = 0; k < 4; ++k) best[k] = Op::run(best[k], v[k]);
   }
-  for (; i + W <= n; i += W) best[0] = Op::run(best[0], Lanes<T>::load(from + i));
-  if (i < n) best[1] = Op::run(best[1], Lanes<T>::load(from + n - W));  // again some that were seen
-  Lanes<float>::store(all, Op::run(Op::run(best[0], best[1]), Op::run(best[2], best[3])));
-  for (std::size_t half = W / 2; half > 0; half /= 2) {
-    for (std::size_t j = 0; j < half; ++j) all[j] = Op::run(all[j], all[j + half]);
+  for (; i < n; i += W) {
+    const F v = Lanes<T>::load(x + (i + W <= n ? i : n - W));  // the last ones again, with some that were seen
+    nan->look(v, v);
+    best[0] = Op::run(best[0], v);
   }
-  return static_cast<double>(all[0]);
+  return Op::run(Op::run(best[0], best[1]), Op::run(best[2], best[3]));
+}
+
+template <class T, class Op>
+HACL_INLINE float extreme(const T* x, std::size_t n) {  // of at least one element
+  using Ordered = typename WithoutNan<Op>::Ordered;
+  Unordered nan;
+  if (n < W) {
+    const F few = load_some(x, n), all = lane_numbers() < static_cast<std::int32_t>(n) ? few : splat(few[0]);
+    nan.look(all, all);
+    return nan.any() ? across<Op>(all) : across<Ordered>(all);
+  }
+  const F best = extreme_lanes<T, Ordered>(x, n, &nan);
+  return nan.any() ? across<Op>(extreme_lanes<T, Op>(x, n, &nan)) : across<Ordered>(best);
+}
+
+template <class T, class Op>
+double extreme_of(const void* x, std::size_t n) {
+  return static_cast<double>(extreme<T, Op>(static_cast<const T*>(x), n));
 }
 
 constexpr std::size_t kFew = 4;  // products of a short row that run side by side
+typedef float FewFloats __attribute__((vector_size(kFew * 4)));
+typedef double FewDoubles __attribute__((vector_size(kFew * 8)));
 
 // kProducts elements, or as many pairs: two halves have an exact float32 product.
 template <class T, bool pairs>
-HACL_INLINE void multiply_lanes(const T* x, double* lane) {
-  for (std::size_t j = 0; j < kProducts; j += W) {
-    F v = Lanes<T>::load(x + j);
-    if constexpr (pairs) v *= Lanes<T>::load(x + kProducts + j);
-    Lanes<double>::store(lane + j, Lanes<double>::load(lane + j) * low_doubles(v));
-    Lanes<double>::store(lane + j + W / 2, Lanes<double>::load(lane + j + W / 2) * high_doubles(v));
+HACL_INLINE void multiply_lanes(const T* x, D* lanes) {
+  for (std::size_t j = 0; j < kProducts; j += W, lanes += 2) {
+    if constexpr (pairs) multiply_by(Lanes<T>::load(x + j) * Lanes<T>::load(x + kProducts + j), lanes, lanes + 1);
+    else multiply_by(x + j, W, lanes, lanes + 1);
   }
 }
 
-template <std::size_t lanes>
-HACL_INLINE double product_of_lanes(double* lane) {
-  for (std::size_t half = lanes / 2; half > 0; half /= 2) {
-    for (std::size_t j = 0; j < half; ++j) lane[j] *= lane[j + half];
+// The last elements of a row, fewer than kProducts, over four lanes.
+template <class T>
+HACL_INLINE FewDoubles multiply_few(const T* x, std::size_t n, FewDoubles product) {
+  for (std::size_t i = 0; i < n; i += W) {
+    const std::size_t k = n - i < W ? n - i : W;
+    const F all = load_lanes(x + i, k), v = lane_numbers() < static_cast<std::int32_t>(k) ? all : splat(1);
+    for (std::size_t j = 0; j < k; j += kFew) {
+      FewFloats part;
+      __builtin_memcpy(&part, reinterpret_cast<const float*>(&v) + j, sizeof part);
+      product *= __builtin_convertvector(part, FewDoubles);
+    }
   }
-  return lane[0];
+  return product;
 }
 
 template <class T>
 double product_of(const void* x, std::size_t n) {
-  constexpr bool pairs = std::is_same_v<T, Half>;
+  const bool pairs = std::is_same_v<T, Half> && n >= 8 * kProducts;
+  constexpr std::size_t vectors = 2 * kProducts / W;
+  const FewDoubles ones = {1, 1, 1, 1};
   auto from = static_cast<const T*>(x);
-  double lane[kProducts];
-  for (double& one : lane) one = 1;
+  if (n < kProducts) return across_bytes<Multiply, double, sizeof ones>(multiply_few(from, n, ones));
+  D lanes[vectors];
+  for (D& one : lanes) one = D{} + 1;
   std::size_t i = 0;
-  for (; pairs && i + 2 * kProducts <= n; i += 2 * kProducts) multiply_lanes<T, pairs>(from + i, lane);
-  for (; i + kProducts <= n; i += kProducts) multiply_lanes<T, false>(from + i, lane);
-  float rest[kProducts];
-  const float* few = as_floats(from + i, n - i, rest);
-  for (std::size_t j = 0; j < n - i; ++j) lane[j % kFew] *= static_cast<double>(few[j]);
-  return n < kProducts ? product_of_lanes<kFew>(lane) : product_of_lanes<kProducts>(lane);
+  for (; pairs && i + 2 * kProducts <= n; i += 2 * kProducts) multiply_lanes<T, true>(from + i, lanes);
+  for (; i + kProducts <= n; i += kProducts) multiply_lanes<T, false>(from + i, lanes);
+  for (std::size_t half = vectors / 2; half > 0; half /= 2) {
+    for (std::size_t v = 0; v < half; ++v) lanes[v] *= lanes[v + half];
+  }
+  const double rest = across_bytes<Multiply, double, sizeof ones>(multiply_few(from + i, n - i, ones));
+  return across<Multiply>(lanes[0]) * rest;
 }
 
 // The place of the first largest (or, by Less, smallest) element of each column of a tile; a NaN counts as the extreme.
@@ -195,16 +249,13 @@ struct SmallerLater {
 template <class T, class Op>
 std::int64_t place_of(const void* x, std::size_t n) {
   auto from = static_cast<const T*>(x);
-  const float wanted = static_cast<float>(extreme_of<T, Op>(x, n));
+  const float wanted = extreme<T, Op>(from, n);
   const F all = splat(wanted);
-  std::size_t i = 0;
-  for (; i < n; i += W) {
+  for (std::size_t i = 0; i < n; i += W) {
     const std::size_t k = n - i < W ? n - i : W;
     const F here = load_lanes(from + i, k);
-    const I found = wanted == wanted ? (I)(here == all) : (I)(here != here);
-    for (std::size_t lane = 0; lane < k; ++lane) {
-      if (found[lane] != 0) return static_cast<std::int64_t>(i + lane);
-    }
+    const unsigned found = lane_bits(wanted == wanted ? (I)(here == all) : (I)(here != here)) & static_cast<unsigned>((1ull << k) - 1);
+    if (found != 0) return static_cast<std::int64_t>(i) + __builtin_ctz(found);
   }
   return 0;
 }

@@ -1,6 +1,7 @@
 // Reductions of one row of float32. Element i of a block adds to lane i % 64 at every level, so sums have the same bits everywhere.
 #pragma once
 
+#include "kernels/across.hpp"
 #include "kernels/elementwise.hpp"
 
 namespace {
@@ -17,12 +18,7 @@ struct Sum {
     for (std::size_t half = kLanes / W / 2; half > 0; half /= 2) {
       for (std::size_t v = 0; v < half; ++v) part[v] += part[v + half];
     }
-    float all[W];
-    __builtin_memcpy(all, part, sizeof all);
-    for (std::size_t half = W / 2; half > 0; half /= 2) {
-      for (std::size_t i = 0; i < half; ++i) all[i] += all[i + half];
-    }
-    return all[0];
+    return across<Add>(part[0]);
   }
 };
 

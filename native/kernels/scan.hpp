@@ -36,27 +36,33 @@ HACL_INLINE void run_on(const T* x, T* out, std::size_t n, bool reverse, bool ex
 
 constexpr std::size_t kEight = 8;
 
-// x = the running result of each eight elements, in three steps that do not wait for each other's elements.
+typedef float E __attribute__((vector_size(kEight * 4)));
+#if defined(__clang__) || __GNUC__ >= 12
+#define HACL_MOVED(first, x, ...) __builtin_shufflevector(first, x, __VA_ARGS__)
+#else
+typedef std::int32_t EI __attribute__((vector_size(kEight * 4)));
+#define HACL_MOVED(first, x, ...) __builtin_shuffle(first, x, (EI){__VA_ARGS__})
+#endif
+
+// x = the running result of each eight elements, in three steps that do not wait for each other's elements, after `sum`.
 template <class Op>
-HACL_INLINE void run_eight(float* x) {
-  float once[kEight], twice[kEight];
-  once[0] = x[0];
-  for (std::size_t i = 1; i < kEight; ++i) once[i] = one_more<Op>(x[i - 1], x[i]);
-  for (std::size_t i = 0; i < 2; ++i) twice[i] = once[i];
-  for (std::size_t i = 2; i < kEight; ++i) twice[i] = one_more<Op>(once[i - 2], once[i]);
-  for (std::size_t i = 0; i < 4; ++i) x[i] = twice[i];
-  for (std::size_t i = 4; i < kEight; ++i) x[i] = one_more<Op>(twice[i - 4], twice[i]);
+HACL_INLINE float run_eight(float* x, float sum) {
+  constexpr float first = kFirst<Op>;
+  const E fill = {first, first, first, first, first, first, first, first};
+  E v = load_bytes<E>(x);
+  v = one_more<Op>(HACL_MOVED(fill, v, 0, 8, 9, 10, 11, 12, 13, 14), v);
+  v = one_more<Op>(HACL_MOVED(fill, v, 0, 1, 8, 9, 10, 11, 12, 13), v);
+  v = one_more<Op>(HACL_MOVED(fill, v, 0, 1, 2, 3, 8, 9, 10, 11), v);
+  v = one_more<Op>(E{sum, sum, sum, sum, sum, sum, sum, sum}, v);
+  store_bytes(x, v);
+  return v[kEight - 1];
 }
 
 // A block of up to kBlock floats, in place; gives what it runs on with.
 template <class Op>
 HACL_INLINE float run_block(float* x, std::size_t n, float sum) {
   for (std::size_t i = n; i % kEight != 0; ++i) x[i] = kFirst<Op>;
-  for (std::size_t i = 0; i < n; i += kEight) {
-    run_eight<Op>(x + i);
-    for (std::size_t j = 0; j < kEight; ++j) x[i + j] = one_more<Op>(sum, x[i + j]);
-    sum = x[i + kEight - 1];
-  }
+  for (std::size_t i = 0; i < n; i += kEight) sum = run_eight<Op>(x + i, sum);
   return sum;
 }
 
@@ -90,6 +96,21 @@ void scan_row(const void* x, void* out, std::size_t n, bool reverse, bool exclus
       block[0] = sum;
     }
   }
+}
+
+// A row of up to kBlock floats, in place, as scan_row does with halves; whole eights need no room.
+template <class Op>
+void scan_short(float* x, std::size_t n, bool reverse, bool exclusive) {
+  if (n % kEight == 0 && !reverse && !exclusive) {
+    run_block<Op>(x, n, kFirst<Op>);
+    return;
+  }
+  float row[1 + kBlock];
+  row[0] = kFirst<Op>;
+  for (std::size_t i = 0; i < n; ++i) row[1 + i] = x[reverse ? n - 1 - i : i];
+  run_block<Op>(row + 1, n, row[0]);
+  const float* results = exclusive ? row : row + 1;
+  for (std::size_t i = 0; i < n; ++i) x[i] = results[reverse ? n - 1 - i : i];
 }
 
 // Rows of a tile of columns, one after the other; stride is negative to run from the last row on.

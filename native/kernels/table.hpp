@@ -18,7 +18,8 @@ enum CompareOp { kEqual, kNotEqual, kLess, kLessEqual, kGreater, kGreaterEqual, 
 enum ReduceOp { kSum, kProduct, kLargest, kSmallest, kReduceOps };
 enum UnaryOp { kAbsolute, kNegative, kRelu, kSqrt, kReciprocal, kSquare, kExp, kAdds, kMuls, kFloor, kCeil, kTrunc, kRint, kRsqrt, kUnaryOps };
 enum ScatterOp { kScatterAdd, kScatterSubtract, kScatterMultiply, kScatterMax, kScatterMin, kScatterOps };
-enum FusedOp { kAddProduct, kAddQuotient, kInterpolate, kFusedOps };
+enum FusedOp { kAddProduct, kAddQuotient, kInterpolate, kClip, kFusedOps };
+enum TestOp { kFiniteTest, kInfTest, kNanTest, kTestOps };
 
 constexpr std::size_t kColumnTile = 512;    // columns that are reduced or scanned together
 
@@ -36,6 +37,12 @@ using RowLoop = double (*)(const void* x, std::size_t n);
 using ColumnPlace = void (*)(const void* x, std::size_t rows, std::size_t stride, std::size_t columns, std::int32_t* place);
 using RowPlace = std::int64_t (*)(const void* x, std::size_t n);
 using ScanColumns = void (*)(const void* x, void* out, std::size_t rows, std::ptrdiff_t stride, std::size_t columns, bool exclusive);
+// `rows` rows into elements of their own type, rounded once; false: some result needs care, all are to be worked out again.
+using FewRows = bool (*)(const void* x, std::size_t rows, std::size_t stride, std::size_t columns, double divisor, void* out);
+// The extreme so far and its place.
+using RunRow = void (*)(const void* x, void* values, std::int64_t* places, std::size_t n);
+using RunColumns = void (*)(const void* x, void* values, std::int64_t* places, std::size_t rows, std::size_t stride, std::size_t columns);
+using ScanShort = void (*)(float* x, std::size_t n, bool reverse, bool exclusive);
 using ScatterRows = void (*)(float* target, const std::int64_t* rows, const void* updates, std::size_t count, std::size_t width);
 using ScanRow = void (*)(const void* x, void* out, std::size_t n, bool reverse, bool exclusive);
 
@@ -64,6 +71,11 @@ struct Table {
   RowPlace place_row[2][kNarrowKinds];
   ScanColumns scan_columns[2][kFloatKinds];    // sums, products; they may run in place
   ScanRow scan_row[2][kFloatKinds];
+  FewRows few_rows[kReduceOps][kNarrowKinds];
+  RunRow run_row[2][kNarrowKinds];             // to the largest, to the smallest
+  RunColumns run_columns[2][kNarrowKinds];
+  ScanShort scan_short[2];                     // sums, products, in place
+  UnaryLoop test[kTestOps][kFloatKinds];       // gives bytes of truth
   ScatterRows scatter_rows[kScatterOps][kNarrowKinds];
   ConvolveLoops convolve;
 };

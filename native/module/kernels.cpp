@@ -82,8 +82,8 @@ PyObject* make_module() {
   if (!find_numpy() || !read_environment()) return nullptr;
   PyObject* module = PyModule_Create(&definition);
   if (module == nullptr) return nullptr;
-  for (PyMethodDef* methods : {setting_methods, elementwise_methods, convert_methods, row_methods, reduce_methods, scatter_methods,
-                               copy_methods, convolve_methods}) {
+  for (PyMethodDef* methods : {setting_methods, elementwise_methods, convert_methods, row_methods, reduce_methods, scan_methods,
+                               ufunc_methods, scatter_methods, copy_methods, convolve_methods}) {
     if (PyModule_AddFunctions(module, methods) < 0) {
       Py_DECREF(module);
       return nullptr;

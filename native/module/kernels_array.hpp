@@ -88,6 +88,8 @@ extern PyMethodDef elementwise_methods[];
 extern PyMethodDef convert_methods[];
 extern PyMethodDef row_methods[];
 extern PyMethodDef reduce_methods[];
+extern PyMethodDef scan_methods[];
+extern PyMethodDef ufunc_methods[];
 extern PyMethodDef scatter_methods[];
 extern PyMethodDef copy_methods[];
 extern PyMethodDef convolve_methods[];

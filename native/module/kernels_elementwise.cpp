@@ -14,7 +14,8 @@ constexpr const char* kCompareNames[] = {"equal", "not_equal", "less", "less_equ
 constexpr const char* kUnaryNames[] = {"absolute", "negative", "relu", "sqrt", "reciprocal", "square", "exp", "adds", "muls",
                                        "floor", "ceil", "trunc", "rint", "rsqrt"};
 constexpr const char* kThird[] = {"x1", "x2", "x3"};
-constexpr const char* kFusedNames[] = {"add_product", "add_quotient", "interpolate"};
+constexpr const char* kFusedNames[] = {"add_product", "add_quotient", "interpolate", "clip"};
+constexpr const char* kTestNames[] = {"is_finite", "is_inf", "is_nan"};
 
 // The input covers the output element by element, or is one element for all of them.
 bool covers(const View& x, const View& out) { return x.dense && same_shape(x, out); }
@@ -107,6 +108,18 @@ template <int op>
 PyObject* unary(PyObject*, PyObject* const* args, Py_ssize_t n) {
   if (!expect_arguments(kUnaryNames[op], n, 2, 2)) return nullptr;
   return unary_call(op, args[0], args[1], 0.0);
+}
+
+template <int op>
+PyObject* test(PyObject*, PyObject* const* args, Py_ssize_t n) {
+  constexpr const char* name = kTestNames[op];
+  View x, out;
+  if (!expect_arguments(name, n, 2, 2) || !view(args[0], {name, "x"}, &x) || !view_output(args[1], {name, "out"}, &out)) return nullptr;
+  if (x.kind >= kFloatKinds && !refuse_dtype(x, {name, "x"}, kFloats)) return nullptr;
+  if (out.kind != kBool && !refuse_dtype(out, {name, "out"}, "bool")) return nullptr;
+  Owned held;
+  if (!separate(&x, out, {name, "x"}, &held) || !run_unary(table().test[op][x.kind], name, x, out, 0.0)) return nullptr;
+  Py_RETURN_NONE;
 }
 
 template <int op>
@@ -224,7 +237,8 @@ PyMethodDef elementwise_methods[] = {
     method("rint", unary<kRint>, kSee), method("rsqrt", unary<kRsqrt>, kSee),
     method("divide_no_nan", binary<kDivideNoNan>, kSee), method("xdivy", binary<kXdivy>, kSee),
     method("floor_divide", binary<kFloorDivide>, kSee), method("multiply_no_nan", binary<kMultiplyNoNan>, kSee), method("add_product", fused<kAddProduct>, kSee),
-    method("add_quotient", fused<kAddQuotient>, kSee), method("interpolate", fused<kInterpolate>, kSee),
+    method("add_quotient", fused<kAddQuotient>, kSee), method("interpolate", fused<kInterpolate>, kSee), method("clip", fused<kClip>, kSee),
+    method("is_finite", test<kFiniteTest>, kSee), method("is_inf", test<kInfTest>, kSee), method("is_nan", test<kNanTest>, kSee),
     method("adds", with_value<kAdds>, kSee), method("muls", with_value<kMuls>, kSee),
     method("select", select, "x1 where condition, else x2, into out."), {nullptr, nullptr, 0, nullptr}};
 

@@ -1,35 +1,17 @@
-// Reductions, running sums and products, and places of extremes along the middle of three axes.
+// Reductions and places of extremes along the middle of three axes.
 #include <cmath>
 #include <cstring>
 
-#include "module/kernels_array.hpp"
+#include "module/kernels_lines.hpp"
 
 namespace hacl::module {
 namespace {
 
-constexpr std::int64_t kTile = static_cast<std::int64_t>(kColumnTile);
-constexpr std::int64_t kShort = 64, kWide = 4096;  // a short row, and how many elements of such are widened together
 constexpr std::int64_t kNarrowTo = 64;  // columns below which several rows are put side by side
+constexpr std::int64_t kFewRows = 16;   // rows up to which a result stays in a register
 constexpr const char* kNarrows = "float16, bfloat16, float32";
-constexpr const char* kFloats = "float16, bfloat16, float32, float64";
 constexpr const char* kReduceNames[] = {"axis_sum", "axis_product", "axis_max", "axis_min"};
 constexpr const char* kPlaceNames[] = {"axis_argmax", "axis_argmin"};
-constexpr const char* kScanNames[] = {"running_sum", "running_product"};
-
-// The dims of x = (outer, length, inner).
-struct Lines {
-  std::int64_t outer, length, inner;
-  std::int64_t tiles() const { return inner == 1 ? 1 : (inner + kTile - 1) / kTile; }
-  std::int64_t width(std::int64_t tile) const { return inner - tile * kTile < kTile ? inner - tile * kTile : kTile; }
-};
-
-bool view_lines(PyObject* object, Argument argument, int kinds, View* x, Lines* lines, Owned* held) {
-  if (!view(object, argument, x)) return false;
-  if (x->kind >= kinds) return refuse_dtype(*x, argument, kinds == kFloatKinds ? kFloats : kNarrows);
-  if (x->nd != 3) return refuse_shape(*x, argument, "three axes: before, along, after");
-  *lines = {x->shape[0], x->shape[1], x->shape[2]};
-  return x->dense || replace_by_copy(x, argument, held);
-}
 
 bool view_line_results(PyObject* object, Argument argument, const Lines& lines, View* out) {
   if (!view_output(object, argument, out)) return false;
@@ -130,40 +112,37 @@ void few_columns(ColumnLoop loop, int op, const char* x, int size, const Lines& 
 void reduce_tiles(int op, const View& x, const View& out, const Lines& lines, double divisor) {
   const ColumnLoop loop = table().reduce_columns[op][x.kind];
   const ConvertLoop narrow = table().convert[kDouble][out.kind];
+  const bool direct = lines.length > 0 && lines.length <= kFewRows && lines.inner >= kNarrowTo && out.kind == x.kind;
+  const FewRows few = direct ? table().few_rows[op][x.kind] : nullptr;
   const std::int64_t tiles = lines.tiles();
   auto body = [&](std::int64_t begin, std::int64_t end) {
     double results[kTile];
     for (std::int64_t unit = begin; unit < end; ++unit) {
       const std::int64_t first = unit / tiles, tile = unit % tiles, n = lines.width(tile);
       const char* from = x.data + (first * lines.length * lines.inner + tile * kTile) * x.size;
+      char* to = out.data + (first * lines.inner + tile * kTile) * out.size;
+      const std::size_t rows = static_cast<std::size_t>(lines.length), inner = static_cast<std::size_t>(lines.inner);
+      if (few != nullptr && few(from, rows, inner, static_cast<std::size_t>(n), divisor, to)) continue;
       if (lines.inner < kNarrowTo) few_columns(loop, op, from, x.size, lines, results);
-      else loop(from, static_cast<std::size_t>(lines.length), static_cast<std::size_t>(lines.inner), static_cast<std::size_t>(n), results);
+      else loop(from, rows, inner, static_cast<std::size_t>(n), results);
       finish(op, x, from, lines, 1, divisor, results, n);
-      narrow(results, out.data + (first * lines.inner + tile * kTile) * out.size, static_cast<std::size_t>(n), false);
+      narrow(results, to, static_cast<std::size_t>(n), false);
     }
   };
-  split_units(lines.outer * tiles, lines.length * (lines.inner < kTile ? lines.inner : kTile), body);
+  split_tiles(lines, body);
 }
 
-// Short rows of halves are widened many at a time.
 void reduce_rows(int op, const View& x, const View& out, const Lines& lines, double divisor) {
-  const bool widened = x.kind != kFloat && lines.length < kShort && lines.length > 0;
-  const RowLoop loop = table().reduce_row[op][widened ? kFloat : x.kind];
-  const ConvertLoop narrow = table().convert[kDouble][out.kind], widen = table().convert[x.kind][kFloat];
-  const std::int64_t size = widened ? static_cast<std::int64_t>(sizeof(float)) : x.size;
-  const std::int64_t fits = widened ? kWide / lines.length : kTile, step = fits < kTile ? fits : kTile;
+  const RowLoop loop = table().reduce_row[op][x.kind];
+  const ConvertLoop narrow = table().convert[kDouble][out.kind];
+  const std::int64_t row = lines.length * x.size;
   auto body = [&](std::int64_t begin, std::int64_t end) {
     double results[kTile];
-    float wide[kWide];
-    for (std::int64_t start = begin; start < end; start += step) {
-      const std::int64_t n = end - start < step ? end - start : step;
-      const char* from = x.data + start * lines.length * x.size;
-      if (widened) widen(from, wide, static_cast<std::size_t>(n * lines.length), false);
-      if (widened) from = reinterpret_cast<const char*>(wide);
-      for (std::int64_t j = 0; j < n; ++j) {
-        results[j] = loop(from + j * lines.length * size, static_cast<std::size_t>(lines.length));
-      }
-      finish(op, x, x.data + start * lines.length * x.size, lines, lines.length, divisor, results, n);
+    for (std::int64_t start = begin; start < end; start += kTile) {
+      const std::int64_t n = end - start < kTile ? end - start : kTile;
+      const char* from = x.data + start * row;
+      for (std::int64_t j = 0; j < n; ++j) results[j] = loop(from + j * row, static_cast<std::size_t>(lines.length));
+      finish(op, x, from, lines, lines.length, divisor, results, n);
       narrow(results, out.data + start * out.size, static_cast<std::size_t>(n), false);
     }
   };
@@ -206,7 +185,7 @@ void place_tiles(ColumnPlace loop, const View& x, const View& out, const Lines& 
       for (std::int64_t j = 0; j < n; ++j) to[j] = found[j];
     }
   };
-  split_units(lines.outer * tiles, lines.length * (lines.inner < kTile ? lines.inner : kTile), body);
+  split_tiles(lines, body);
 }
 
 void place_rows(RowPlace loop, const View& x, const View& out, const Lines& lines) {
@@ -239,81 +218,14 @@ PyObject* place(PyObject*, PyObject* const* args, Py_ssize_t n) {
   Py_RETURN_NONE;
 }
 
-void scan_tiles(ScanColumns loop, const View& x, const View& out, const Lines& lines, bool exclusive, bool reverse) {
-  const std::int64_t tiles = lines.tiles();
-  const std::int64_t last = reverse ? (lines.length - 1) * lines.inner : 0;
-  auto body = [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t unit = begin; unit < end; ++unit) {
-      const std::int64_t at = unit / tiles * lines.length * lines.inner + unit % tiles * kTile + last;
-      loop(x.data + at * x.size, out.data + at * out.size, static_cast<std::size_t>(lines.length), reverse ? -lines.inner : lines.inner,
-           static_cast<std::size_t>(lines.width(unit % tiles)), exclusive);
-    }
-  };
-  split_units(lines.outer * tiles, lines.length * (lines.inner < kTile ? lines.inner : kTile), body);
-}
-
-// Short rows of halves, as float32 many at a time.
-void scan_short_rows(ScanRow loop, const View& x, const View& out, const Lines& lines, bool exclusive, bool reverse) {
-  const ConvertLoop widen = table().convert[x.kind][kFloat], narrow = table().convert[kFloat][x.kind];
-  const std::int64_t step = kWide / lines.length;
-  auto body = [&](std::int64_t begin, std::int64_t end) {
-    float wide[kWide];
-    for (std::int64_t start = begin; start < end; start += step) {
-      const std::int64_t n = end - start < step ? end - start : step, at = start * lines.length * x.size;
-      const std::size_t elements = static_cast<std::size_t>(n * lines.length);
-      widen(x.data + at, wide, elements, false);
-      for (std::int64_t r = 0; r < n; ++r) {
-        float* row = wide + r * lines.length;
-        loop(row, row, static_cast<std::size_t>(lines.length), reverse, exclusive);
-      }
-      narrow(wide, out.data + at, elements, false);
-    }
-  };
-  split_units(lines.outer, lines.length, body);
-}
-
-void scan_rows(ScanRow loop, const View& x, const View& out, const Lines& lines, bool exclusive, bool reverse) {
-  auto body = [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t r = begin; r < end; ++r) {
-      const std::int64_t at = r * lines.length;
-      loop(x.data + at * x.size, out.data + at * out.size, static_cast<std::size_t>(lines.length), reverse, exclusive);
-    }
-  };
-  split_units(lines.outer, lines.length, body);
-}
-
-template <int op>
-PyObject* scan(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  constexpr const char* name = kScanNames[op];
-  View x, out;
-  Lines lines;
-  Owned held, apart;
-  if (!expect_arguments(name, n, 4, 4) || !view_lines(args[0], {name, "x"}, kFloatKinds, &x, &lines, &held)) return nullptr;
-  if (!view_output(args[1], {name, "out"}, &out)) return nullptr;
-  if (out.kind != x.kind && !refuse_dtype(out, {name, "out"}, "the dtype of x")) return nullptr;
-  if (!(out.dense && same_shape(x, out)) && !refuse_shape(out, {name, "out"}, "the shape of x, contiguous")) return nullptr;
-  const int exclusive = PyObject_IsTrue(args[2]), reverse = PyObject_IsTrue(args[3]);
-  if (exclusive < 0 || reverse < 0 || !separate(&x, out, {name, "x"}, &apart)) return nullptr;
-  if (x.count == 0) Py_RETURN_NONE;
-  const Unlocked unlocked(x.count);
-  const bool half = x.kind == kHalf || x.kind == kBfloat16;
-  if (lines.inner == 1 && half && lines.length < kShort) {
-    scan_short_rows(table().scan_row[op][kFloat], x, out, lines, exclusive != 0, reverse != 0);
-  } else if (lines.inner == 1) scan_rows(table().scan_row[op][x.kind], x, out, lines, exclusive != 0, reverse != 0);
-  else scan_tiles(table().scan_columns[op][x.kind], x, out, lines, exclusive != 0, reverse != 0);
-  Py_RETURN_NONE;
-}
-
 constexpr const char* kReduces = "Reduces the middle of three axes, into out.";
 constexpr const char* kPlaces = "Where the first extreme along the middle of three axes is, into an int64 out.";
-constexpr const char* kScans = "Runs along the middle of three axes, into out.";
 
 }  // namespace
 
 PyMethodDef reduce_methods[] = {
     method("axis_sum", reduce<kSum>, kReduces), method("axis_product", reduce<kProduct>, kReduces),
     method("axis_max", reduce<kLargest>, kReduces), method("axis_min", reduce<kSmallest>, kReduces),
-    method("axis_argmax", place<0>, kPlaces), method("axis_argmin", place<1>, kPlaces),
-    method("running_sum", scan<0>, kScans), method("running_product", scan<1>, kScans), {nullptr, nullptr, 0, nullptr}};
+    method("axis_argmax", place<0>, kPlaces), method("axis_argmin", place<1>, kPlaces), {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace hacl::module

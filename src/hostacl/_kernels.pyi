@@ -81,6 +81,21 @@ def add_quotient(x1: _Array, x2: _Array, x3: _Array, value: float, out: _Array, 
 def interpolate(x1: _Array, x2: _Array, x3: _Array, value: float, out: _Array, /) -> None:
     """x1 + x3 * (x2 - x1); value does not count."""
 
+def clip(x1: _Array, x2: _Array, x3: _Array, value: float, out: _Array, /) -> None:
+    """minimum(maximum(x1, x2), x3); value does not count."""
+
+# Tests: (x, out), floats to bool.
+def is_finite(x: _Array, out: _Bool, /) -> None: ...
+def is_inf(x: _Array, out: _Bool, /) -> None: ...
+def is_nan(x: _Array, out: _Bool, /) -> None: ...
+
+# NumPy's own functions on halves.
+def has_float_loop(ufunc: object, /) -> bool:
+    """Whether `widened` takes it: a numpy.ufunc of one or two inputs and one output with a loop of float32."""
+
+def widened(ufunc: object, /, *arrays: _Array) -> None:
+    """ufunc of one or two halves into out, the last array, by NumPy's float32 loop, rounded once; TypeError without one."""
+
 # Comparisons: (x1, x2, out), floats to bool.
 def equal(x1: _Array, x2: _Array, out: _Bool, /) -> None: ...
 def not_equal(x1: _Array, x2: _Array, out: _Bool, /) -> None: ...
@@ -181,10 +196,16 @@ def running_sum(x: _Array, out: _Array, exclusive: bool, reverse: bool, /) -> No
 def running_product(x: _Array, out: _Array, exclusive: bool, reverse: bool, /) -> None:
     """Running products along the middle axis: halves in float32, else in float64; out has x's shape and dtype, may be x."""
 
+def running_max(x: _Array, values: _Array, places: NDArray[np.int64], /) -> None:
+    """The largest so far along the middle axis and its last place; from a NaN on NaN and the last one's place. Not float64."""
+
+def running_min(x: _Array, values: _Array, places: NDArray[np.int64], /) -> None:
+    """The smallest so far along the middle axis and its last place; from a NaN on NaN and the last one's place. Not float64."""
+
 # Scatters: out = target, then changed by updates, one after the other. out is contiguous, of target's shape and dtype, or
 # float32 for a target of a half type; it may be target. float32 (and halves into it), float64 and integers, which wrap.
-# Numbers, int32 or int64, count from the end when negative; one out of range is an IndexError, and nothing was written. All
-# give True.
+# Numbers, int32 or int64, count from the end when negative; one out of range is an IndexError, and nothing was written.
+# All give True.
 def scatter_add(target: _Array, rows: _Array, updates: _Array, out: _Array, limit: int = 0, /) -> bool:
     """Rows of updates (one for each number in rows) added to rows of target (rows x width).
 

@@ -31,7 +31,9 @@ FUSED: dict[str, Callable[[Array, Array, Array, Any], Array]] = {
     "add_product": lambda a, b, c, value: a + value * b * c,
     "add_quotient": lambda a, b, c, value: a + value * b / c,
     "interpolate": lambda a, b, c, value: a + c * (b - a),
+    "clip": lambda a, b, c, value: np.minimum(np.maximum(a, b), c),
 }
+TESTS: dict[str, Callable[[Array], Array]] = {"is_finite": np.isfinite, "is_inf": np.isinf, "is_nan": np.isnan}
 
 
 def wide(x: Array) -> Array:
@@ -228,3 +230,46 @@ def test_refusals_name_the_argument() -> None:
         _kernels.exp(np.zeros(2), np.zeros(2))
     with pytest.raises(TypeError, match=r"takes 3 to 3 positional arguments, 2 were given"):
         _kernels.add(x, x)  # type: ignore[call-arg]
+
+
+@pytest.mark.parametrize("dtype", FLOATS, ids=str)
+@pytest.mark.parametrize("name", TESTS)
+def test_tests_for_what_is_no_number(name: str, dtype: Any) -> None:
+    for n in (1, 37, 70000):
+        x, out = samples(dtype, n, n), np.empty(n, np.bool_)
+        x[::5] = np.array(65504 if dtype.itemsize == 2 else np.finfo(np.float32).max).astype(dtype)
+        getattr(_kernels, name)(x, out)
+        np.testing.assert_array_equal(out, TESTS[name](x.astype(np.float64)))
+        getattr(_kernels, name)(x[::-2], out[: x[::-2].size])
+        np.testing.assert_array_equal(out[: x[::-2].size], TESTS[name](x[::-2].astype(np.float64)))
+    with pytest.raises(TypeError, match=rf"{name}\(\): out has dtype uint8; allowed: bool"):
+        getattr(_kernels, name)(x, out.view(np.uint8))
+
+
+@pytest.mark.parametrize("dtype", FLOATS[:2], ids=str)
+@pytest.mark.parametrize("ufunc", [np.power, np.arctan2, np.logaddexp, np.exp, np.hypot])
+def test_functions_of_numpy_on_halves(ufunc: np.ufunc, dtype: Any) -> None:
+    assert _kernels.has_float_loop(ufunc)
+    for n in (1, 1500, 70000):
+        arrays = [np.abs(samples(dtype, n, n + place)) for place in range(ufunc.nin)]
+        out = np.empty(n, dtype)
+        _kernels.widened(ufunc, *arrays, out)
+        check(out, expect(ufunc, *arrays, dtype=dtype))
+    columns, row, out = np.abs(samples(dtype, 60, 1)).reshape(60, 1), np.abs(samples(dtype, 40, 2)), np.empty((60, 40), dtype)
+    if ufunc.nin == 2:
+        _kernels.widened(ufunc, columns, row[::-1], out)
+        check(out, expect(ufunc, columns, row[::-1], dtype=dtype))
+
+
+def test_functions_of_numpy_without_a_float_loop() -> None:
+    x = np.ones(3, np.float16)
+    for wrong in (np.bitwise_and, np.divmod, np.clip, len, x):
+        assert not _kernels.has_float_loop(wrong)
+        with pytest.raises(TypeError, match=r"widened\(\): ufunc = .*allowed: one with a float32 loop"):
+            _kernels.widened(wrong, x, x, x)
+    with pytest.raises(TypeError, match=r"widened\(\) takes 4 to 4"):
+        _kernels.widened(np.power, x, x)
+    with pytest.raises(TypeError, match=r"widened\(\): out has dtype float32; allowed: float16, bfloat16"):
+        _kernels.widened(np.exp, x, x.astype(np.float32))
+    with pytest.raises(ValueError, match=r"widened\(\): x2 has shape"):
+        _kernels.widened(np.power, x, np.ones(2, np.float16), np.empty(3, np.float16))

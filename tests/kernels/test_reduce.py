@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 from itertools import accumulate
-from math import prod
+from math import isnan, prod
 from typing import Any
 
 import ml_dtypes
@@ -24,6 +24,7 @@ FLOATS = [*NARROW, np.dtype(np.float64)]
 SHAPES = [
     (1, 1, 1), (3, 7, 1), (2, 63, 1), (2, 64, 1), (3, 100, 1), (2, 1030, 1), (1, 5, 3), (2, 64, 5), (1, 1500, 3), (2, 600, 17),
     (1, 3, 63), (2, 130, 64), (2, 4, 515), (1, 67, 1025), (700, 5, 1), (5, 1, 9), (1, 0, 4), (0, 3, 2), (2, 3, 0),
+    (2, 8, 70), (1, 16, 1030), (3, 31, 1), (3, 33, 1), (2, 300, 1), (5, 15, 1), (4, 16, 1),
 ]  # fmt: skip
 EPS = {np.dtype(np.float16): 2.0**-11, BF16: 2.0**-8, np.dtype(np.float32): 2.0**-24, np.dtype(np.float64): 2.0**-46}
 
@@ -84,7 +85,7 @@ def test_extremes_and_their_places(shape: tuple[int, ...], dtype: Any) -> None:
 
 
 @pytest.mark.parametrize("dtype", NARROW, ids=str)
-@pytest.mark.parametrize(("length", "inner"), [(5, 1), (100, 1), (70, 3), (9, 40)])
+@pytest.mark.parametrize(("length", "inner"), [(5, 1), (100, 1), (70, 3), (9, 40), (6, 70), (40, 70)])
 def test_a_nan_is_every_extreme_and_the_first_one_has_the_place(length: int, inner: int, dtype: Any) -> None:
     x = np.zeros((2, length, inner), dtype)
     x[:, length - 2 :, 0] = np.nan
@@ -97,7 +98,7 @@ def test_a_nan_is_every_extreme_and_the_first_one_has_the_place(length: int, inn
         assert (out[:, 1:].astype(float) == 0).all()
 
 
-@pytest.mark.parametrize("shape", [(1, 4, 1), (1, 200, 1), (2, 4, 3), (1, 200, 600)], ids=str)
+@pytest.mark.parametrize("shape", [(1, 4, 1), (1, 200, 1), (2, 4, 3), (1, 200, 600), (1, 8, 600)], ids=str)
 def test_a_sum_that_overflows_on_the_way_is_right(shape: tuple[int, ...]) -> None:
     x = np.full(shape, 3e38, np.float32)
     x[:, shape[1] // 2 :] = -3e38
@@ -112,7 +113,7 @@ def test_a_sum_that_overflows_on_the_way_is_right(shape: tuple[int, ...]) -> Non
 
 def test_products_neither_overflow_nor_vanish_on_the_way() -> None:
     x = np.array([1e30, 1e30, 1e-30, 1e-30, 3], np.float32)
-    for shape in ((1, 5, 1), (1, 5, 2)):
+    for shape in ((1, 5, 1), (1, 5, 2), (1, 5, 70)):
         out = results(shape, np.float32)
         _kernels.axis_product(np.broadcast_to(x[None, :, None], shape), out)
         np.testing.assert_allclose(out, 3, rtol=1e-6)
@@ -134,6 +135,64 @@ def test_products_neither_overflow_nor_vanish_on_the_way() -> None:
     assert float(out[0, 0]) == pytest.approx((65504 / 65536) ** 128, rel=1e-6)
 
 
+@pytest.mark.parametrize("dtype", NARROW, ids=str)
+@pytest.mark.parametrize("rows", [1, 2, 3, 7, 8, 16])
+def test_few_long_rows_are_rounded_once(rows: int, dtype: Any) -> None:
+    """Values all over the type, so that many results are subnormal, halfway between two or out of range."""
+    rng = np.random.default_rng(rows)
+    word = np.dtype(f"u{dtype.itemsize}")
+    x = rng.integers(0, np.iinfo(word).max, (1, rows, 4099), word).view(dtype)
+    near = rng.integers(1, 60, (1, rows, 4099)).astype(np.float32).astype(dtype)  # exact ties
+    plain = (rng.choice([-1, 1], x.shape) * rng.uniform(0.5, 2, x.shape)).astype(np.float32).astype(dtype)
+    tiny = np.minimum(np.abs(x), dtype.type(3e-38))
+    for source in (x, near, near * dtype.type(2.0**-20), plain, plain * dtype.type(2.0**-16), tiny):
+        finite = np.isfinite(source.astype(np.float64)).all(axis=1)
+        wide = source.astype(np.float64)
+        out, mean, product = results(source.shape, dtype), results(source.shape, dtype), results(source.shape, dtype)
+        _kernels.axis_sum(source, out)
+        _kernels.axis_sum(source, mean, float(rows))
+        _kernels.axis_product(source, product)
+        total = np.add.reduce(source.astype(np.float32), axis=1)
+        total = np.where(np.isfinite(total), total, wide.sum(axis=1)).astype(np.float64)
+        for found, want in ((out, total), (mean, total / rows), (product, wide.prod(axis=1))):
+            rounded = np.empty(want.shape, dtype)
+            _kernels.convert(want, rounded)  # tested apart
+            if dtype.itemsize == 2:
+                np.testing.assert_array_equal(found[finite].view(word), rounded[finite].view(word))
+            else:
+                np.testing.assert_allclose(found[finite], rounded[finite], rtol=1e-6, atol=1e-45)
+
+
+def so_far(line: list[float], better: Callable[[float, float], bool]) -> tuple[list[float], list[int]]:
+    """The extreme so far of a line of Python numbers, and the place of its last occurrence."""
+    values, places = [line[0]], [0]
+    for place, one in enumerate(line[1:], 1):
+        taken = isnan(one) or not (isnan(values[-1]) or better(values[-1], one))
+        values.append(one if taken else values[-1])
+        places.append(place if taken else places[-1])
+    return values, places
+
+
+@pytest.mark.parametrize("dtype", NARROW, ids=str)
+@pytest.mark.parametrize("shape", [(2, 9, 1), (1, 700, 1), (1, 1, 1), (2, 5, 3), (1, 40, 530), (2, 0, 3)], ids=str)
+@pytest.mark.parametrize("with_nan", [False, True])
+def test_running_extremes_and_their_last_places(shape: tuple[int, ...], with_nan: bool, dtype: Any) -> None:
+    x = np.random.default_rng(5).integers(-20, 20, shape).astype(np.float32)
+    if with_nan:
+        x[:, 1::3] = np.nan
+    x = x.astype(dtype)
+    for loop, better in ((_kernels.running_max, lambda a, b: a > b), (_kernels.running_min, lambda a, b: a < b)):
+        values, places = np.full(shape, 77, dtype), np.full(shape, 77)
+        loop(x, values, places)
+        for i, j in np.ndindex(shape[0], shape[2] if shape[1] else 0):
+            want, where = so_far(x[i, :, j].astype(float).tolist(), better)
+            np.testing.assert_array_equal(values[i, :, j].astype(float), want)
+            assert places[i, :, j].tolist() == where
+        again = x.copy()
+        loop(again, again, places)
+        np.testing.assert_array_equal(again.view(np.uint8), values.view(np.uint8))
+
+
 def running(x: Array, operation: Callable[[Any, Any], Any], first: int, exclusive: bool, reverse: bool) -> Array:
     """The running result of exact fractions, line by line, as float64."""
     out = np.empty(x.shape)
@@ -148,7 +207,9 @@ def running(x: Array, operation: Callable[[Any, Any], Any], first: int, exclusiv
 @pytest.mark.parametrize("dtype", FLOATS, ids=str)
 @pytest.mark.parametrize("exclusive", [False, True])
 @pytest.mark.parametrize("reverse", [False, True])
-@pytest.mark.parametrize("shape", [(2, 9, 1), (3, 300, 1), (1, 1, 1), (2, 5, 3), (1, 40, 600), (2, 0, 3), (0, 3, 1)], ids=str)
+@pytest.mark.parametrize(
+    "shape", [(2, 9, 1), (3, 16, 1), (3, 300, 1), (1, 1, 1), (2, 5, 3), (1, 40, 600), (2, 0, 3), (0, 3, 1)], ids=str
+)
 def test_running_sums_and_products(shape: tuple[int, ...], reverse: bool, exclusive: bool, dtype: Any) -> None:
     x = lines(shape, dtype)
     for loop, operation, first in (
@@ -210,5 +271,9 @@ def test_refusals() -> None:
         _kernels.axis_product(x, out[:1])
     with pytest.raises(TypeError, match=r"axis_argmax\(\): out has dtype float32; allowed: int64"):
         _kernels.axis_argmax(x, out)
+    with pytest.raises(TypeError, match=r"running_max\(\): places has dtype int32; allowed: int64"):
+        _kernels.running_max(x, x.copy(), np.empty(x.shape, np.int32))
+    with pytest.raises(ValueError, match=r"running_min\(\): values .*the shape of x, contiguous"):
+        _kernels.running_min(x, x[:1].copy(), np.empty(x.shape, np.int64))
     with pytest.raises(TypeError, match=r"running_sum\(\): out has dtype float16; allowed: the dtype of x"):
         _kernels.running_sum(x, np.empty(x.shape, np.float16), False, False)

@@ -35,6 +35,7 @@ EXACT: dict[Any, Any] = {
     np.absolute: _kernels.absolute, np.negative: _kernels.negative, np.sqrt: _kernels.sqrt, np.square: _kernels.square,
     np.reciprocal: _kernels.reciprocal,
     np.floor: _kernels.floor, np.ceil: _kernels.ceil, np.trunc: _kernels.trunc, np.rint: _kernels.rint,
+    np.isfinite: _kernels.is_finite, np.isinf: _kernels.is_inf, np.isnan: _kernels.is_nan,
 }  # fmt: skip
 """NumPy functions with the native loop that gives the same bits."""
 
@@ -72,7 +73,7 @@ def direct_unary(call: Call, function: Elementwise) -> Elementwise | None:
     code, out_code = codes(call)
     saturate = settings().saturate
     if code in dtypes.HALVES:
-        fast = EXACT.get(function) if code == out_code and not saturate else None
+        fast = EXACT.get(function) if out_code == dtypes.BOOL or (code == out_code and not saturate) else None
         return fast or precision.half_unary(function, code, out_code, saturate)
     if isinstance(function, np.ufunc):
         return same_type(call, function, (code,), out_code)
@@ -146,8 +147,15 @@ def direct_binary(call: Call, function: Elementwise) -> Elementwise | None:
     code, second, out_code = codes(call)
     if code in dtypes.HALVES:
         same = code == second and out_code in (code, dtypes.BOOL)
-        return EXACT.get(function) if same and not (settings().saturate and out_code == code) else None
+        if not same or (settings().saturate and out_code == code):
+            return None
+        return EXACT.get(function) or (in_float32(function) if out_code == code else None)
     return same_type(call, function, (code, second), out_code)
+
+
+def in_float32(function: Elementwise) -> Elementwise | None:
+    """NumPy's float32 loop of a ufunc on halves, widened and rounded once, if it has one that the native loop can call."""
+    return partial(_kernels.widened, function) if _kernels.has_float_loop(function) else None
 
 
 comparison = binary

@@ -13,7 +13,7 @@ from hostacl.ops import dims
 from hostacl.ops.call import Call, Unknown
 from hostacl.ops.dims import Shape
 from hostacl.ops.index import batch_dims as checked_batch
-from hostacl.ops.index import checked_indices
+from hostacl.ops.index import batch_rows, checked_indices
 from hostacl.ops.registry import kernel
 from hostacl.ops.scatter import rows_at
 from hostacl.ops.shapes import axis as checked_axis
@@ -40,10 +40,8 @@ def gather(x: Array, indices: Array, batch_dims: int, call: Call) -> Array:
     found = checked_indices(call.op_type, indices, x.shape[batch])
     if batch == 0:
         return np.take(x, found, axis=0)
-    lead, size = prod(x.shape[:batch]), x.shape[batch]
-    rows = found.reshape(lead, -1) + np.arange(lead)[:, None] * size
-    taken = np.take(x.reshape(lead * size, *x.shape[batch + 1 :]), rows.reshape(-1), axis=0)
-    return taken.reshape(indices.shape + x.shape[batch + 1 :])
+    source, rows = batch_rows(x, found, batch, batch)
+    return np.take(source, rows, axis=0).reshape(indices.shape + x.shape[batch + 1 :])
 
 
 def gathered_axis(call: Call) -> Shape:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -64,18 +65,31 @@ def unknown_gather(call: Call, x: Shape, indices: Shape) -> Shape:
     return (Between(0, high),) * (len(x) - 1 + len(indices) - call.attr("batch_dims"))
 
 
+def batch_rows(x: Array, found: Array, batch: int, place: int) -> tuple[Array, Array]:
+    """x as rows of what one index names, and the row of each result, when each batch has indices of its own."""
+    size, lines = x.shape[place], prod(x.shape[:place])
+    first = (np.arange(lines) * size).reshape(*x.shape[:batch], prod(x.shape[batch:place]), 1)
+    rows = first + found.reshape(*x.shape[:batch], 1, prod(found.shape[batch:]))
+    return x.reshape(lines * size, prod(x.shape[place + 1 :])), rows.reshape(-1)
+
+
 def direct_gather(call: Call) -> Any:
-    """NumPy's take into the output, of tensors without batch dims, once the axis is known."""
-    if not call.known("axis") or call.attr("batch_dims") != 0 or call.dtype("x") == dtypes.COMPLEX32:
+    """NumPy's take into the output, once the axis is known."""
+    if not call.known("axis") or call.dtype("x") == dtypes.COMPLEX32:
         return None
     place, bits, op = call.scalar("axis") % call.rank("x"), dtypes.bit_type(call.dtype("x")), call.op_type
+    batch = batch_dims(call, call.rank("x"), call.rank("indices"))
 
     def run(*arrays: Array) -> None:
-        x, indices, y = arrays[0], arrays[1], arrays[-1]
+        x, indices, y = arrays[0].view(bits), arrays[1], arrays[-1].view(bits)
         found = checked_indices(op, indices, x.shape[place])
         if np.may_share_memory(y, x):
             x = x.copy()
-        np.take(x.view(bits), found, axis=place, out=y.view(bits), mode="clip")
+        if batch == 0:
+            np.take(x, found, axis=place, out=y, mode="clip")
+        else:
+            source, rows = batch_rows(x, found, batch, place)
+            np.take(source, rows, axis=0, out=y.reshape(rows.size, source.shape[1]), mode="clip")
 
     return run
 
@@ -88,9 +102,5 @@ def gather_v2(x: Array, indices: Array, axis: Any, batch_dims: int) -> Array:
     found = checked_indices("GatherV2", indices, x.shape[place])
     if batch == 0:
         return np.take(x, found, axis=place)
-    lead = x.shape[:batch]
-    flat = x.reshape(-1, *x.shape[batch:])
-    each = found.reshape(flat.shape[0], *indices.shape[batch:])
-    parts = [np.take(one, index, axis=place - batch) for one, index in zip(flat, each, strict=True)]
-    inner = (*x.shape[batch:place], *indices.shape[batch:], *x.shape[place + 1 :])
-    return np.stack(parts).reshape(*lead, *inner) if parts else np.empty((*lead, *inner), x.dtype)
+    source, rows = batch_rows(x, found, batch, place)
+    return np.take(source, rows, axis=0).reshape(*x.shape[:place], *indices.shape[batch:], *x.shape[place + 1 :])

@@ -11,10 +11,12 @@ from hostacl import _kernels
 from hostacl.errors import Failed
 from hostacl.ops import dims, runtime
 from hostacl.ops.call import Call
+from hostacl.ops.coordinates import coordinates_of, not_zero
 from hostacl.ops.dims import Between, Dim, Shape
 from hostacl.ops.registry import kernel
 from hostacl.ops.shapes import axis as checked_axis
 from hostacl.ops.shapes import broadcast_inputs, broadcast_shapes, equal_dims, rank_is
+from hostacl.tensors import dtypes
 
 Array = NDArray[Any]
 
@@ -100,10 +102,8 @@ def selected(call: Call) -> Shape:
 @kernel("MaskedSelect", shape=selected, bits=True)
 def masked_select(x: Array, mask: Array) -> Array:
     """The elements of x where the mask holds, in row-major order; both broadcast."""
-    if x.shape == mask.shape:
-        return x.reshape(-1)[mask.reshape(-1)]
     whole, where = np.broadcast_arrays(x, mask)
-    return whole[where]
+    return np.take(whole.reshape(-1), np.flatnonzero(where))
 
 
 @kernel("MaskedSelectV2", shape=selected, bits=True)
@@ -147,16 +147,40 @@ def one_hot_shape(call: Call) -> Shape:
     return (*x[:place], depth, *x[place:])
 
 
-@kernel("OneHot", "OneHotD", shape=one_hot_shape, values=("depth",), mixed=("x",), bits=True)
+def direct_one_hot(call: Call) -> Any:
+    """The classes written straight into an output whose last axis is the new one, once depth is known."""
+    if "depth" in call.attrs or not call.known("depth") or call.attr("axis") not in (-1, call.rank("x")):
+        return None
+    bits = dtypes.bit_type(call.dtype("on_value"))
+
+    def run(x: Array, depth: Array, on_value: Array, off_value: Array, y: Array) -> None:
+        on, off = on_value.view(bits).reshape(()).copy(), off_value.view(bits).reshape(()).copy()
+        mark_classes(x.reshape(-1).copy() if np.may_share_memory(x, y) else x.reshape(-1), y.view(bits), on, off)
+
+    return run
+
+
+def mark_classes(classes: Array, out: Array, on: Array, off: Array) -> None:
+    """off everywhere, and on in each row at its class, where it has one."""
+    size = out.shape[-1]
+    out.fill(off[()])
+    if size == 0 or classes.size == 0:
+        return
+    places = np.arange(0, out.size, size)
+    if int(classes.min()) >= 0 and int(classes.max()) < size:
+        places += classes
+    else:
+        inside = (classes >= 0) & (classes < size)
+        places = places[inside] + classes[inside].astype(np.int64)
+    out.reshape(-1)[places] = on
+
+
+@kernel("OneHot", "OneHotD", shape=one_hot_shape, values=("depth",), mixed=("x",), bits=True, direct=direct_one_hot)
 def one_hot(x: Array, depth: Any, on_value: Array, off_value: Array, axis: int) -> Array:
     """on_value at position x of a new axis of depth, else off_value; off_value alone where x is negative or not below depth."""
-    size = runtime.one(depth)
-    flat = x.reshape(-1)
-    inside = np.flatnonzero((flat >= 0) & (flat < size))
-    result = np.empty((flat.size, size), on_value.dtype)
-    result[...] = off_value.reshape(())
-    result[inside, flat[inside].astype(np.int64)] = on_value.reshape(())
-    return np.moveaxis(result.reshape(*x.shape, size), -1, axis)
+    result = np.empty((*x.shape, runtime.one(depth)), on_value.dtype)
+    mark_classes(x.reshape(-1), result, on_value.reshape(()), off_value.reshape(()))
+    return np.moveaxis(result, -1, axis)
 
 
 def vector_mask(call: Call) -> Shape:
@@ -165,10 +189,10 @@ def vector_mask(call: Call) -> Shape:
     return (runtime.up_to(dims.count(x)), len(x))
 
 
-@kernel("Where", shape=vector_mask)
-def where(x: Array) -> Array:
+@kernel("Where", shape=vector_mask, bits=True)
+def where(x: Array, call: Call) -> Array:
     """Coordinates of the elements that are not 0 (NaN is not), in row-major order."""
-    return np.argwhere(x)
+    return coordinates_of(not_zero(x, call.dtype("x")))
 
 
 def permutation_shape(call: Call) -> Shape:

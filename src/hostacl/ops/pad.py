@@ -12,6 +12,7 @@ from hostacl.ops import dims
 from hostacl.ops.call import Call
 from hostacl.ops.dims import Between, Dim, Shape
 from hostacl.ops.registry import kernel
+from hostacl.tensors import dtypes
 
 Array = NDArray[Any]
 Pairs = list[tuple[int, int]]
@@ -79,14 +80,34 @@ def padded_dim(call: Call, mode: str, place: int, dim: Dim, pair: tuple[int, int
 
 def pad_with(x: Array, pairs: Pairs, value: Any) -> Array:
     """x with a constant around it, negative paddings cut off."""
+    out = np.empty([size + before + after for size, (before, after) in zip(x.shape, pairs, strict=True)], x.dtype)
+    pad_into(out, x, pairs, value)
+    return out
+
+
+def pad_into(out: Array, x: Array, pairs: Pairs, value: Any) -> None:
+    """The same into an array."""
     sized = list(zip(x.shape, pairs, strict=True))
-    out = np.zeros([size + before + after for size, (before, after) in sized], x.dtype)
     inner = tuple(slice(max(b, 0), max(b, 0) + max(s + min(b, 0) + min(e, 0), 0)) for s, (b, e) in sized)
     taken = tuple(slice(max(-b, 0), s + min(e, 0)) for s, (b, e) in sized)
-    if not isinstance(value, int) or value:
-        out[...] = value
+    out[...] = value
     out[inner] = x[taken]
-    return out
+
+
+def direct_pad(call: Call) -> Any:
+    """Padding with a constant straight into the output, once the paddings are known."""
+    if mode_of(call) != "constant" or ("paddings" not in call.attrs and not call.known("paddings")):
+        return None
+    source = call.attr("paddings") if "paddings" in call.attrs else call.value("paddings")
+    pairs, bits = pairs_of(call, source, call.rank("x")), dtypes.bit_type(call.dtype("x"))
+    place = call.inputs["constant_values"].positions[0] if call.has("constant_values") else 0
+
+    def run(*arrays: Array) -> None:
+        x, out = arrays[0].view(bits), arrays[-1].view(bits)
+        value = arrays[place].view(bits).reshape(-1)[:1].copy() if place else 0
+        pad_into(out, x.copy() if np.may_share_memory(x, out) else x, pairs, value)
+
+    return run
 
 
 def sources(mode: str, size: int, before: int, after: int) -> Array:
@@ -130,7 +151,7 @@ def padded(call: Call, x: Array, paddings: Any, mode: str, value: Any) -> Array:
     return pad_with(x, pairs, value) if mode == "constant" else pad_from(x, pairs, mode)
 
 
-@kernel("PadV3", shape=padded_shape(mode_of), values=("paddings",), bits=True)
+@kernel("PadV3", shape=padded_shape(mode_of), values=("paddings",), bits=True, direct=direct_pad)
 def pad_v3(x: Array, paddings: Any, constant_values: Array | None, call: Call) -> Array:
     """x with more elements around it, or, where a padding is negative, with less.
 
@@ -147,13 +168,13 @@ def pad_v3_d(x: Array, paddings: Any, constant_values: int, call: Call) -> Array
     return padded(call, x, paddings, mode_of(call), constant_values or 0)
 
 
-@kernel("Pad", "PadD", shape=padded_shape(lambda call: "constant"), values=("paddings",), bits=True)
+@kernel("Pad", "PadD", shape=padded_shape(lambda call: "constant"), values=("paddings",), bits=True, direct=direct_pad)
 def pad(x: Array, paddings: Any, call: Call) -> Array:
     """x with zeros around it: (before, after) for each axis. A negative padding cuts off."""
     return padded(call, x, paddings, "constant", 0)
 
 
-@kernel("PadV2", "PadV2D", shape=padded_shape(lambda call: "constant"), values=("paddings",), bits=True)
+@kernel("PadV2", "PadV2D", shape=padded_shape(lambda call: "constant"), values=("paddings",), bits=True, direct=direct_pad)
 def pad_v2(x: Array, paddings: Any, constant_values: Array, call: Call) -> Array:
     """x with a constant around it: (before, after) for each axis. A negative padding cuts off."""
     return padded(call, x, paddings, "constant", constant_values.reshape(-1)[:1])

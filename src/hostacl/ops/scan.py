@@ -124,18 +124,42 @@ def running(function: np.ufunc, x: Array, axis: int) -> tuple[Array, Array]:
     return best.reshape(x.shape), found.reshape(x.shape)
 
 
+def direct_extreme(loop: Callable[..., None], name: str) -> Callable[[Call], Any]:
+    """The ``direct`` of a running extreme: the native loop on float32 and halves as they lie in memory."""
+
+    def direct(call: Call) -> Any:
+        halves = call.dtype("x") in dtypes.HALVES
+        if not (halves or call.dtype("x") == dtypes.FLOAT) or (halves and settings().saturate):
+            return None
+        place = place_of(call.attr(name), call.rank("x"))
+
+        def run(x: Array, values: Array, indices: Array) -> None:
+            places = indices if indices.dtype == np.int64 else np.empty(indices.shape, np.int64)
+            loop(lines_of(x, place), lines_of(values, place), lines_of(places, place))
+            if places is not indices:
+                np.copyto(indices, places, casting="unsafe")
+
+        return run
+
+    return direct
+
+
 def index_types(call: Call) -> tuple[int, ...]:
     """Positions are int64 or int32."""
     return dtypes.INT64, dtypes.INT32
 
 
-@kernel("Cummax", shape=extreme_shapes("dim"), dtype={"indices": index_types})
+@kernel(
+    "Cummax", shape=extreme_shapes("dim"), dtype={"indices": index_types}, direct=direct_extreme(_kernels.running_max, "dim")
+)
 def cummax(x: Array, dim: int) -> tuple[Array, Array]:
     """The largest element so far along an axis and its place: the last of equal ones; from a NaN on NaN, at the last one."""
     return running(np.maximum, x, dim)
 
 
-@kernel("Cummin", shape=extreme_shapes("axis"), dtype={"indices": index_types})
+@kernel(
+    "Cummin", shape=extreme_shapes("axis"), dtype={"indices": index_types}, direct=direct_extreme(_kernels.running_min, "axis")
+)
 def cummin(x: Array, axis: int) -> tuple[Array, Array]:
     """The smallest element so far along an axis and its place: the last of equal ones; from a NaN on NaN, at the last one."""
     return running(np.minimum, x, axis)

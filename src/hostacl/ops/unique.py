@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from hostacl.ops import dims
 from hostacl.ops.call import Call
+from hostacl.ops.coordinates import coordinates_of, not_zero
 from hostacl.ops.dims import Between, Shape
 from hostacl.ops.registry import kernel
 
@@ -22,8 +22,8 @@ def coordinates(call: Call) -> Shape:
     return (len(shape), rows) if call.attr("transpose") else (rows, len(shape))
 
 
-@kernel("NonZero", shape=coordinates)
-def non_zero(x: Array, transpose: bool) -> Array:
+@kernel("NonZero", shape=coordinates, bits=True)
+def non_zero(x: Array, transpose: bool, call: Call) -> Array:
     """Coordinates of the elements that are not 0 (NaN is not), in row-major order."""
-    found = np.argwhere(x)
+    found = coordinates_of(not_zero(x, call.dtype("x")))
     return found.T if transpose else found

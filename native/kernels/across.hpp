@@ -1,0 +1,68 @@
+// From the lanes of a vector to one value. Lane i always meets lane i + half, at every level.
+#pragma once
+
+#include "kernels/vec.hpp"
+
+namespace {
+
+template <std::size_t bytes, class T>
+struct Part {
+  typedef T V __attribute__((vector_size(bytes)));
+};
+
+// Op over all lanes, the upper half joined to the lower one until one is left.
+template <class Op, class T, std::size_t bytes>
+HACL_INLINE T across_bytes(typename Part<bytes, T>::V v) {
+  if constexpr (bytes == 2 * sizeof(T)) {
+    return Op::run(static_cast<T>(v[0]), static_cast<T>(v[1]));
+  } else {
+    typename Part<bytes / 2, T>::V low, high;
+    __builtin_memcpy(&low, &v, bytes / 2);
+    __builtin_memcpy(&high, reinterpret_cast<const char*>(&v) + bytes / 2, bytes / 2);
+    return across_bytes<Op, T, bytes / 2>(Op::run(low, high));
+  }
+}
+template <class Op>
+HACL_INLINE float across(F v) { return across_bytes<Op, float, sizeof(F)>(v); }
+template <class Op>
+HACL_INLINE double across(D v) { return across_bytes<Op, double, sizeof(D)>(v); }
+
+HACL_INLINE I lane_numbers() {
+  I v = {};
+  for (std::size_t i = 0; i < W; ++i) v[i] = static_cast<std::int32_t>(i);
+  return v;
+}
+
+// A bit for each lane of a mask.
+#if defined(HACL_AVX512)
+HACL_INLINE unsigned lane_bits(I mask) { return _mm512_movepi32_mask((__m512i)mask); }
+#elif defined(HACL_AVX2)
+HACL_INLINE unsigned lane_bits(I mask) { return static_cast<unsigned>(_mm256_movemask_ps((__m256)mask)); }
+#else
+HACL_INLINE unsigned lane_bits(I mask) {
+  unsigned bits = 0;
+  for (std::size_t i = 0; i < W; ++i) bits |= (static_cast<unsigned>(mask[i]) & 1u) << i;
+  return bits;
+}
+#endif
+
+// Whether there was a NaN among many vectors, two of which are looked at together.
+#if defined(HACL_AVX512)
+struct Unordered {
+  __mmask16 found = 0;
+  HACL_INLINE void look(F a, F b) { found = static_cast<__mmask16>(found | _mm512_cmp_ps_mask((__m512)a, (__m512)b, _CMP_UNORD_Q)); }
+  HACL_INLINE bool any() const { return found != 0; }
+};
+#else
+struct Unordered {
+  I found = {};
+#if defined(HACL_AVX2)
+  HACL_INLINE void look(F a, F b) { found |= (I)_mm256_cmp_ps((__m256)a, (__m256)b, _CMP_UNORD_Q); }
+#else
+  HACL_INLINE void look(F a, F b) { found |= (I)(a != a) | (I)(b != b); }
+#endif
+  HACL_INLINE bool any() const { return lane_bits(found) != 0; }
+};
+#endif
+
+}  // namespace
