@@ -194,7 +194,7 @@ HACL_EXPORT Code hacl_aclrtUnuseStreamResInCurrentThread(void* stream) noexcept 
         return with_stream(stream, [&](Stream& found) -> Code {
             if (found.handle != stream_in_use)
                 return fail(ACL_ERROR_RT_PARAM_INVALID, "HA327",
-                            format("stream %d is not the one whose resources this thread uses", found.id));
+                            format("stream = %d is not the one whose resources this thread uses", found.id));
             stream_in_use = 0;
             return 0;
         });

@@ -139,7 +139,7 @@ HACL_EXPORT Code hacl_aclrtSetStreamFailureMode(void* stream, uint64_t mode) noe
                     format("mode = %llu; allowed: 0 (go on) or 1 (stop)", static_cast<unsigned long long>(mode)));
             if (found.failure_mode_set)
                 return fail(ACL_ERROR_RT_PARAM_INVALID, "HA318",
-                            format("the failure mode of stream %d was set before; it can be set once", found.id));
+                            format("stream = %d: its failure mode was set before; it can be set once", found.id));
             found.failure_mode_set = true;
             found.stop_on_failure = mode == 1;
             return 0;

@@ -141,7 +141,7 @@ Code subscribe(Reports sort, uint64_t thread, Handle handle) {
     if (subscribed == thread) return 0;
     if (subscribed)
         return fail(ACL_ERROR_RT_STREAM_SUBSCRIBE, "HA322",
-                    format("stream %d is subscribed by thread %llu already; unsubscribe that one first", stream->id,
+                    format("stream = %d is subscribed by thread %llu already; unsubscribe that one first", stream->id,
                            static_cast<unsigned long long>(subscribed)));
     subscribed = thread;
     subscribers(sort)[thread].streams++;
@@ -157,7 +157,7 @@ Code unsubscribe(Reports sort, uint64_t thread, Handle handle) {
     if (!subscribed || subscribed != thread)
         return fail(
             ACL_ERROR_RT_STREAM_NO_CB_REG, "HA323",
-            format("stream %d is not subscribed by thread %llu", stream->id, static_cast<unsigned long long>(thread)));
+            format("stream = %d is not subscribed by thread %llu", stream->id, static_cast<unsigned long long>(thread)));
     subscribed = 0;
     leave(sort, thread);
     run_ready(lock);
@@ -173,7 +173,7 @@ Code launch_callback(Reports sort, Callback function, void* user_data, bool bloc
     uint64_t thread = thread_of(*stream, sort);
     if (!thread)
         return fail(ACL_ERROR_RT_STREAM_NO_CB_REG, "HA323",
-                    format("stream %d has no thread for callbacks; call %s first", stream->id, subscribe_name(sort)));
+                    format("stream = %d has no thread for callbacks; call %s first", stream->id, subscribe_name(sort)));
     auto posted = std::make_shared<Posted>();
     posted->function = function;
     posted->user_data = user_data;

@@ -226,9 +226,11 @@ bool take_misuse(std::string* code, std::string* text) {
 std::string place_of(const std::string& text) {
     size_t end = 0;
     while (end < text.size() && (is_name(text[end]) || std::strchr(".[]", text[end]))) end++;
-    if (end == 0 || end == text.size() || std::isdigit(static_cast<unsigned char>(text[0]))) return "";
-    for (const char* next : {" = ", " is ", " has ", " points to ", ": "})
-        if (text.compare(end, std::strlen(next), next) == 0) return text.substr(0, end);
+    if (end == 0 || end == text.size() || std::isdigit(static_cast<unsigned char>(text[0])) || text.compare(0, 3, "acl") == 0)
+        return "";
+    for (const char* next : {" = ", " is ", " was ", " has ", " holds ", " lies ", " points to ", ": "})
+        if (text.compare(end, std::strlen(next), next) == 0)
+            return std::isupper(static_cast<unsigned char>(text[0])) ? place_of(text.substr(end + 2)) : text.substr(0, end);
     return "";
 }
 

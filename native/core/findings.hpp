@@ -18,7 +18,7 @@ void note_finding(const Report& report, bool from_python);
 // The misuse that this thread's last call was found in, where misuse raises; false when there is none. It is forgotten.
 HACL_API bool take_misuse(std::string* code, std::string* text);
 
-// "inputDesc[1].dims[0]" of a text that begins with a place, else "".
+// "inputDesc[1].dims[0]" of a text that begins with a place, or with an operator and a place; else "".
 std::string place_of(const std::string& text);
 
 HACL_API std::string take_reports_json(); // take_reports(), each as the JSON at the end has it

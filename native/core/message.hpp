@@ -47,7 +47,7 @@ HACL_API void untell(const std::string& text);
 HACL_API void report(const char* rule, const std::string& text);
 
 // The same about a call made before this one, such as that of a queued operator which now runs.
-void report_of(const char* function, const char* rule, const std::string& text);
+HACL_API void report_of(const char* function, const char* rule, const std::string& text);
 
 std::string submitted_at(const std::string& site); // " (submitted at a.py:3)"; "" for an unknown site
 

@@ -15,13 +15,13 @@ namespace {
 void note_foreign_context(const Stream& stream, const Context& current) {
     ContextPtr owner = stream.context.lock();
     if (owner && owner.get() != &current)
-        report("HA305", format("stream 0x%llx belongs to another context than the current one; set that context first",
+        report("HA305", format("stream = 0x%llx belongs to another context than the current one; set that context first",
                                static_cast<unsigned long long>(stream.handle)));
 }
 
 Code synchronize_from_inside(const Stream& stream) {
     return fail(ACL_ERROR_RT_PARAM_INVALID, "HA310",
-                format("stream %d waits for itself: the call comes from inside one of its tasks", stream.id));
+                format("stream = %d waits for itself: the call comes from inside one of its tasks", stream.id));
 }
 
 } // namespace
@@ -86,7 +86,7 @@ Code synchronize(const StreamPtr& stream, int64_t timeout_ms) {
         std::string what =
             stream->queue.empty() ? "a task that runs in another thread" : stream->queue.front().task->describe();
         return fail(ACL_ERROR_RT_STREAM_SYNC_TIMEOUT, "HA312",
-                    format("stream %d was not done after %lld ms; it is at: %s", stream->id,
+                    format("stream = %d was not done after %lld ms; it is at: %s", stream->id,
                            static_cast<long long>(timeout_ms), what.c_str()));
     }
     std::vector<Failure> failures = take_failures(*stream);

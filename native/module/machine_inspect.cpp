@@ -65,7 +65,8 @@ PyObject* fail_call(const Row&, const Args& args) {
 }
 
 PyObject* report_call(const Row&, const Args& args) {
-    report(args.text(0), args.text(1));
+    if (args.count() > 2) report_of(args.text(2), args.text(0), args.text(1)); // about a function of the face's own
+    else report(args.text(0), args.text(1));
     return Py_NewRef(Py_None);
 }
 
@@ -148,7 +149,7 @@ void add_inspect_rows(Rows& rows) {
         {"take_reports_json", "take_reports_json", take_reports_json_call, {}, 0},
         {"clear_messages", "clear_messages", clear_messages_call, {}, 0},
         {"fail", "fail", fail_call, {"function", "code", "rule", "text"}, 4},
-        {"report", "report", report_call, {"rule", "text"}, 2},
+        {"report", "report", report_call, {"rule", "text", "function"}, 2},
         {"configure", "hostacl.configure", configure_call, {"name", "value"}, 2},
         {"setting", "setting", setting_call, {"name"}, 1},
         {"raise_in_thread", "raise_in_thread", raise_in_thread_call, {"thread_id", "exception"}, 2},

@@ -85,8 +85,7 @@ def ptr_to_numpy(ptr: int, shape: Sequence[int], type_num: int) -> Array | None:
     if reason:
         _machine.fail("acl.util.ptr_to_numpy", 100000, "HA232", reason)
         return None
-    if block is not None and block["space"] == "device":
-        _machine.report("HA231", f"ptr = {ptr:#x} is device memory, which a host cannot read on a card; copy it first")
+    _report_device_memory("ptr_to_numpy", ptr, block)
     return _machine.array(ptr, shape, type_num, True, None)
 
 
@@ -151,7 +150,14 @@ def ptr_to_bytes(ptr: int, size: int) -> bytes | None:
     if reason:
         _machine.fail("acl.util.ptr_to_bytes", 100000, "HA232", reason)
         return None
+    _report_device_memory("ptr_to_bytes", ptr, block)
     return _machine.bytes_at(ptr, size)
+
+
+def _report_device_memory(function: str, ptr: int, block: dict[str, Any] | None) -> None:
+    if block is not None and block["space"] == "device":
+        text = f"ptr = {ptr:#x} is device memory, which a host cannot read on a card; copy it first"
+        _machine.report("HA231", text, f"acl.util.{function}")
 
 
 def start_thread(func: Callable[[Any], object], args: Any) -> tuple[int, int]:

@@ -177,14 +177,14 @@ class BadAttribute(Rule, code="HA417", title="bad attribute", returns="100000"):
 class BadRange(Rule, code="HA420", title="bad shape range", returns="100000"):
     """A range of a dim is not (min, max) with 0 <= min <= max (max -1: no bound), or there is no range at the index.
 
-    Wrong:  acl.set_tensor_shape_range(desc, 1, [[8, 1]])
-    Right:  acl.set_tensor_shape_range(desc, 1, [[1, 8]])
+    Wrong:  acl.set_tensor_shape_range(desc, [[8, 1]])
+    Right:  acl.set_tensor_shape_range(desc, [[1, 8]])
 
     From: the reference page of aclSetTensorShapeRange.
     """
 
 
-class StorageDiffers(Rule, code="HA421", title="descriptors that cannot be converted", returns="100000"):
+class StorageDiffers(Rule, code="HA421", title="storage that cannot hold its tensor", returns="500002, or 507018 at synchronize"):
     """Two descriptors of a conversion do not fit each other, or a storage shape cannot hold the origin shape.
 
     TransData between formats keeps the data type and the origin shape; the private format's shape is padded to whole blocks.

@@ -123,8 +123,8 @@ class OtherConfig(Rule, code="HA115", title="init with another configuration", r
     """
 
 
-class StreamConfig(Rule, code="HA116", title="configuration value of wrong size", returns="100000"):
-    """The size of a value is not that of the configuration attribute it is for; the text has both.
+class StreamConfig(Rule, code="HA116", title="configuration value", returns="100000 or 107000"):
+    """A value is none of those that its attribute, flag or option can have, or is not of its size; the text says what is.
 
     From: the reference page of aclrtSetStreamConfigOpt.
     """

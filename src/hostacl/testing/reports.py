@@ -52,21 +52,16 @@ class Report:
 _kept: list[Report] = []
 
 
-def take() -> list[Report]:
-    """Every report since the last time, oldest first; answers that programs ask for, such as timeouts, are not among them."""
-    found, _kept[:] = [*_kept, *_new()], []
-    return found
-
-
-def _new() -> Iterator[Report]:
-    answers = {code for code, rule in rules().items() if rule.answer}
-    for entry in json.loads(_machine.take_reports_json()):
-        if entry["code"] not in answers:
-            yield _report(entry)
+def take(answers: bool = False) -> list[Report]:
+    """Every report since the last time, oldest first; without answers that programs ask for, such as timeouts."""
+    found, _kept[:] = [*_kept, *map(_report, json.loads(_machine.take_reports_json()))], []
+    known = rules()
+    return [report for report in found if answers or not known[report.code].answer]
 
 
 def _report(entry: dict[str, Any]) -> Report:
-    return Report(**{name: tuple(value) if isinstance(value, list) else value for name, value in entry.items()})
+    values: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in entry.items()}
+    return Report(**values)
 
 
 @contextmanager
