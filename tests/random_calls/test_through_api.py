@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Iterator
 
 import pytest
@@ -39,6 +40,6 @@ def stream(request: pytest.FixtureRequest) -> Iterator[int]:
 @pytest.mark.parametrize(("op_type", "dtype"), CASES, ids=[f"{op_type}-{dtypes.dtype_name(dtype)}" for op_type, dtype in CASES])
 def test_drawn_calls_through_the_api(op_type: str, dtype: int, stream: int) -> None:
     kinds = [kind for kind in plan(op_type, dtype) if kind != "partial overlap"]
-    start = CASES.index((op_type, dtype)) * CALLS
+    start = zlib.crc32(f"{op_type} {dtype}".encode()) * CALLS  # its own: another operator does not change it
     for place in range(start, start + CALLS):
         check(draw_call(op_type, dtype, kinds[place % len(kinds)], place, 3), stream)
