@@ -149,3 +149,53 @@ def renorm(x: Array, p: float, dim: int, maxnorm: float, call: Call) -> Array:
     factors = np.where(norms > maxnorm, maxnorm / (norms + 1e-7), 1.0)
     shaped = factors.reshape([-1 if at == place else 1 for at in range(x.ndim)])
     return shaped if renorm_shape(call) != x.shape else x * shaped
+
+
+def distance_gradient_shape(call: Call) -> Shape:
+    """The shape of x1; grad and cdist are what Cdist gives."""
+    want, x1 = pairs_shape(call), call.shape("x1")
+    for name in ("grad", "cdist"):
+        given = call.shape(name)
+        text = f"{name} = {dims.text(given)}; allowed: {dims.text(want)}, the shape of the distances."
+        if len(given) != len(want):
+            raise call.refuse("HA504", text)
+        for one, other in zip(given, want, strict=True):
+            equal_dims(call, one, other, text)
+    if len(want) != len(x1) or any(dims.known(*pair) and pair[0] != pair[1] for pair in zip(want[:-1], x1[:-1], strict=True)):
+        text = f"x1 = {dims.text(x1)}, the distances are {dims.text(want)}: the leading dims of x1 must not broadcast."
+        raise call.refuse("HA504", text)
+    return x1
+
+
+@kernel("CdistGrad", shape=distance_gradient_shape)
+def cdist_grad(grad: Array, x1: Array, x2: Array, cdist: Array, p: float) -> Array:
+    """The gradient of Cdist by x1: over all rows of x2 the sum of grad times the derivative of the distance.
+
+    0 for a distance of 0 and for p 0; for p below 1 also where elements are equal. For infinity the largest differences count,
+    each in full.
+    """
+    front = grad.shape[:-2]
+    other = np.broadcast_to(x2, (*front, *x2.shape[-2:]))
+    result = np.empty(x1.shape, np.float64)
+    step = max(1, BLOCK // max(other.shape[-2] * other.shape[-1], 1))
+    for place in np.ndindex(*front):
+        for start in range(0, x1.shape[-2], step):
+            rows = slice(start, start + step)
+            away = x1[place][rows, None, :].astype(np.float64) - other[place][None]
+            apart = cdist[place][rows, :, None].astype(np.float64)
+            slope = np.where(apart == 0, 0, derivative(away, np.where(apart == 0, 1, apart), p))
+            result[place][rows] = np.sum(slope * grad[place][rows, :, None], axis=1)
+    return result
+
+
+def derivative(away: Array, apart: Array, p: float) -> Array:
+    """The derivative of the p-norm of the differences ``away``, which is ``apart``, by each difference."""
+    if p == 0:
+        return np.zeros(away.shape)
+    size, sign = np.abs(away), np.sign(away)
+    if np.isinf(p) or p > 1e9:
+        largest = np.max(size, axis=-1, keepdims=True, initial=0)
+        return np.asarray(sign * (size == largest))
+    if p == 1:
+        return np.asarray(sign)
+    return np.where(size == 0, 0, sign * np.power(np.where(size == 0, 1, size) / apart, p - 1))

@@ -217,3 +217,33 @@ def apply_ftrl(
         return np.where(np.abs(line) > a, bent, 0), total, line
 
     return step(move, (var, accum, linear, grad), (lr, l1, l2, lr_power))
+
+
+def check_adam_mode(call: Call) -> None:
+    """Refuses the mode whose step is not published."""
+    if (mode := call.attr("adam_mode")) != "adam":
+        raise call.refuse("HA508", f"adam_mode = {mode!r}; allowed: 'adam'. What 'mbart_adam' does is not published.")
+
+
+BERT = ("lr", "beta1", "beta2", "epsilon", "max_grad_norm", "global_grad_norm", "weight_decay", "step_size")
+
+
+@optimizer("ApplyAdamV2", slots=("m", "v"), check=check_adam_mode, scalars=BERT)
+def apply_adam_v2(
+    var: Array, m: Array, v: Array, lr: Array, beta1: Array, beta2: Array, epsilon: Array, grad: Array,
+    max_grad_norm: Array | None, global_grad_norm: Array, weight_decay: Array,
+) -> tuple[Array, ...]:  # fmt: skip
+    """BERT's Adam: var - lr·(m / (√v + epsilon) + weight_decay·var), without a correction of the moments.
+
+    Where max_grad_norm is above 0 and global_grad_norm above it, grad is first scaled by max_grad_norm / (global_grad_norm +
+    1e-6). step_size has no part in the mode adam.
+    """
+    most, total = (0.0 if one is None else float(one.reshape(())) for one in (max_grad_norm, global_grad_norm))
+    scale = min(1.0, most / (total + 1e-6)) if most > 0 else 1.0
+
+    def move(at: Array, mean: Array, square: Array, grads: Array, rate: Array, decay: Array, b1: Array, b2: Array,
+             eps: Array) -> tuple[Any, ...]:  # fmt: skip
+        mean, square = moments(mean, square, grads * scale, b1, b2)
+        return at - rate * (mean / (np.sqrt(square) + eps) + decay * at), mean, square
+
+    return step(move, (var, m, v, grad), (lr, weight_decay, beta1, beta2, epsilon))

@@ -284,3 +284,23 @@ def tokens_call(d: Dice) -> None:
 @oracle("MoeComputeExpertTokens")
 def tokens(sorted_experts: Any, num_experts: int) -> Any:
     return np.array([sum(one <= expert for one in sorted_experts) for expert in range(num_experts)], object)
+
+
+@shapes("AttentionUpdate")
+def update_call(d: Dice) -> None:
+    parts, rows, width = d.count(3), rows_and_experts(d)[0], d.int(1, 4)
+    for _ in range(parts):
+        d.tensor("lse", d.rng.uniform(-4, 4, rows), dtype=0)
+        d.tensor("go", (rows, width), dtype=d.dtype)
+    kind = d.int(0, 1)
+    d.attrs.update(sp=("int", parts), update_type=("int", kind))
+    d.values["update_type"] = kind
+    d.output("output", d.dtype)
+
+
+@oracle("AttentionUpdate")
+def update(lse: Any, go: Any, update_type: int) -> Any:
+    powers = np.exp(np.stack(lse))
+    parts = [one * (power / powers.sum(0))[:, None] for one, power in zip(go, powers, strict=True)]
+    output = Within(sum(parts), sum(finite(part) for part in parts) * 1e-6)
+    return output, Within(np.log(powers.sum(0)), 1e-6) if update_type else Any_(lse[0].shape)

@@ -104,3 +104,39 @@ def renorm(x: Any, dim: int, dice: Dice) -> Any:
     if values.is_int(dice.dtype):
         return np.array([int(one) for one in result.ravel()], object).reshape(x.shape)
     return Within(result, np.abs(result) * (1e-6 if values.is_complex(dice.dtype) else 1e-12))
+
+
+@shapes("CdistGrad")
+def gradient_call(d: Dice) -> None:
+    one = d.wants("one element")
+    width, rows, others = (1, 1, 1) if one else (d.int(1, 4), d.int(1, 4), d.int(1, 4))
+    if d.wants("long"):
+        rows = d.int(30, 50)
+    front = (0,) if d.wants("empty") else d.shape(0, 2)[:2]
+    order = d.attr("p", *ORDERS)
+    x1, x2 = (d.rng.permutation(4 * 60 * width)[: n * width].reshape(n, width) / 32 for n in (rows, others))
+    x1, x2 = (np.broadcast_to(x, (*front, *x.shape)) + odd for x, odd in ((x1, 0.0), (x2, 1 / 64)))
+    apart = np.array([[norm(a - b, order) for b in x2[place]] for place in np.ndindex(*front) for a in x1[place]])
+    shape = (*front, rows, others)
+    d.tensor("grad", np.asarray(d.rng.uniform(-2, 2, shape)))
+    d.tensor("x1", x1)
+    d.tensor("x2", x2)
+    d.tensor("cdist", apart.reshape(shape))
+
+
+@oracle("CdistGrad")
+def cdist_grad(grad: Any, x1: Any, x2: Any, cdist: Any, p: float) -> Any:
+    result = np.zeros(x1.shape)
+    for *place, j in np.ndindex(*grad.shape):
+        *front, i = place
+        away = x1[(*front, i)] - x2[(*front, j)]
+        apart, dy = float(cdist[(*place, j)]), float(grad[(*place, j)])
+        for k, one in enumerate(away):
+            if apart == 0 or p == 0 or one == 0:
+                continue
+            if math.isinf(p):
+                slope = float(abs(one) == max(abs(other) for other in away))
+            else:
+                slope = abs(one) ** (p - 1) / apart ** (p - 1)
+            result[(*front, i, k)] += math.copysign(slope, one) * dy
+    return Within(result, np.abs(result) * 1e-9 + 1e-9)

@@ -237,3 +237,26 @@ def ftrl(dice: Dice) -> Any:
     linear = linear + grad - (total ** (-power) - accum ** (-power)) / lr * var
     bent = (np.sign(linear) * l1 - linear) / (total ** (-power) / lr + 2 * l2)
     return answers(dice, np.where(np.abs(linear) > l1, bent, 0), total, linear)
+
+
+@shapes("ApplyAdamV2")
+def bert_call(d: Dice) -> None:
+    shape = d.shape()
+    for decl in d.generation.inputs:
+        if decl.kind == "optional" and not d.optional(decl.name):
+            continue
+        if decl.name in ("var", "m", "v", "grad"):
+            d.tensor(decl.name, np.asarray(d.rng.uniform(0.5 if decl.name == "v" else -3, 3, shape)))
+        else:
+            d.tensor(decl.name, np.array([d.choose(0.1, 0.3, 0.45)]))
+    d.attr("adam_mode")
+
+
+@oracle("ApplyAdamV2")
+def bert(max_grad_norm: Any, dice: Dice) -> Any:
+    var, m, v, grad = given(dice, "var", "m", "v", "grad")
+    lr, b1, b2, eps, total, decay = given(dice, "lr", "beta1", "beta2", "epsilon", "global_grad_norm", "weight_decay")
+    if max_grad_norm is not None and cell(max_grad_norm) < total + 1e-6:
+        grad = grad * (cell(max_grad_norm) / (total + 1e-6))
+    m, v = m + (1 - b1) * (grad - m), v + (1 - b2) * (grad**2 - v)
+    return answers(dice, var - lr * m / (v**0.5 + eps) - lr * decay * var, m, v)

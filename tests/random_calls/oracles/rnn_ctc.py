@@ -271,3 +271,84 @@ def gru_gradients(dice: Dice) -> Any:
     by = {name: derivative(gru, v, p, name, weights) for name in ("wx", "wh", "b", "bh", "x", "h0")}
     results = by["wx"], by["wh"], by["b"], by["bh"], timed(by["x"], v), shaped(dice, "init_h", by["h0"])
     return tuple(near(one, v["slack"]) for one in results)
+
+
+@shapes("CTCLossV2", "CTCLossV2Grad")
+def ctc_call(d: Dice) -> None:
+    one = d.wants("one element")
+    steps, batch, classes = (1, 1, 2) if one else (d.int(1, 5), 0 if d.wants("empty") else d.int(1, 2), d.int(2, 4))
+    longest = 1 if one else d.int(1, 3)
+    blank = d.attr("blank", 1)
+    d.attr("reduction", "sum", "none")
+    d.attr("zero_infinity", True)
+    counts = d.rng.integers(0, longest + 1, batch)
+    targets = (d.rng.integers(1, classes, (batch, longest)) + blank) % classes
+    scores = d.rng.normal(0, 1, (steps, batch, classes))
+    scores -= np.log(np.exp(scores).sum(-1, keepdims=True))
+    backward = d.prototype.op_type.endswith("Grad")
+    if backward:
+        d.tensor("grad_out", d.rng.uniform(-1, 1, batch))
+    probs = d.tensor("log_probs", scores).astype(np.float64)
+    flat = np.concatenate([row[:count] for row, count in zip(targets, counts, strict=True)]) if batch else np.zeros(0)
+    whole = d.choose(dtypes.INT32, dtypes.INT64)
+    d.tensor("targets", flat if d.chance() else targets, dtype=whole)
+    inputs = d.rng.integers(0, steps + 1, batch) if d.chance() else np.full(batch, steps)
+    d.tensor("input_lengths", inputs, dtype=whole)
+    d.tensor("target_lengths", counts, dtype=whole)
+    v = {"blank": blank, "targets": [list(row[:count]) for row, count in zip(targets, counts, strict=True)], "inputs": inputs}
+    v.update(states=2 * longest + 1 + d.choose(0, 3), probs=probs)
+    found = [ctc(probs[:, n], v, n) for n in range(batch)]
+    if backward:
+        d.tensor("neg_log_likelihood", np.array([loss for loss, _ in found]).reshape(batch))
+        d.tensor("log_alpha", np.array([alpha for _, alpha in found]).reshape(batch, steps, v["states"]))
+    d.values.update(v=v, found=found)
+
+
+def ctc(probs: Any, v: dict[str, Any], n: int) -> tuple[Any, Any]:
+    """The loss of one target, and the logarithms of the ways up to each state, by adding probabilities."""
+    labels = [v["blank"]]
+    for label in v["targets"][n]:
+        labels += [label, v["blank"]]
+    ways = np.zeros((len(probs), v["states"]), probs.dtype)
+    for t in range(int(v["inputs"][n])):
+        for s, label in enumerate(labels):
+            if t == 0:
+                total = float(s < 2)
+            else:
+                total = ways[t - 1, s] + (ways[t - 1, s - 1] if s else 0)
+                if s > 1 and label not in (v["blank"], labels[s - 2]):
+                    total = total + ways[t - 1, s - 2]
+            ways[t, s] = total * np.exp(probs[t, label])
+    with np.errstate(divide="ignore"):
+        logs = np.log(ways)
+        if v["inputs"][n] == 0:
+            return (0.0 if len(labels) == 1 else np.inf), logs
+        last = ways[int(v["inputs"][n]) - 1]
+        return -np.log(last[len(labels) - 1] + (last[len(labels) - 2] if len(labels) > 1 else 0)), logs
+
+
+@oracle("CTCLossV2")
+def ctc_loss(zero_infinity: bool, dice: Dice) -> Any:
+    v, found = dice.values["v"], dice.values["found"]
+    losses = np.array([0.0 if zero_infinity and np.isinf(loss) else loss for loss, _ in found])
+    alpha = np.array([alpha for _, alpha in found]).reshape(len(found), len(v["probs"]), v["states"])
+    return near(losses, 2e-6), near(alpha, 2e-6)
+
+
+@oracle("CTCLossV2Grad")
+def ctc_gradient(grad_out: Any, zero_infinity: bool, dice: Dice) -> Any:
+    """By the scores: the loss of their log-softmax, moved along i."""
+    v = dice.values["v"]
+    result = np.zeros(v["probs"].shape)
+    for t, n, c in np.ndindex(*result.shape):
+        loss, _ = dice.values["found"][n]
+        if t >= v["inputs"][n] or (zero_infinity and np.isinf(loss)):
+            continue
+        if np.isinf(loss):
+            result[t, n, c] = np.nan
+            continue
+        moved = v["probs"][:, n].astype(np.complex128)
+        moved[t, c] += STEP * 1j
+        moved[t] -= np.log(np.exp(moved[t]).sum()) - np.log(np.exp(v["probs"][t, n]).sum())
+        result[t, n, c] = ctc(moved, v, n)[0].imag / STEP * grad_out[n]
+    return near(result, 2e-5)
