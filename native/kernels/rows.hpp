@@ -104,7 +104,7 @@ void row_deviations(const float* x, float centre, std::size_t n, double* sum, do
 
 double row_exp_sum(const float* x, float max, float* y, std::size_t n) {
   return blocked_sum(n, [=](std::size_t i, std::size_t k) HACL_LAMBDA {
-    const F e = exponential(load_float(x + i, k) - max);
+    const F e = exponential_below(load_float(x + i, k) - max);
     if (y != nullptr) store_float(y + i, k, e);
     return first_lanes(e, k);
   });

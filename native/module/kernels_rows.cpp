@@ -51,8 +51,8 @@ void softmax_row(const float* x, float* y, std::size_t n, bool logarithm) {
   const float max = t.row_max(x, n);
   const double sum = t.row_exp_sum(x, max, logarithm ? nullptr : y, n);
   if (logarithm) return t.row_subtract(x, max, static_cast<float>(std::log(sum)), y, n);
-  const float divisor = static_cast<float>(sum);
-  t.binary[kDivide][kFloat](y, true, &divisor, false, y, n);
+  const float factor = static_cast<float>(1 / sum);
+  t.binary[kMultiply][kFloat](y, true, &factor, false, y, n);
 }
 
 PyObject* softmax_call(const char* name, bool logarithm, PyObject* const* args, Py_ssize_t n) {

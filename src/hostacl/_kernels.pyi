@@ -6,7 +6,7 @@ overlaps the output other than exactly in place is copied first. Inputs broadcas
 never grown.
 
 "floats" below are float16, bfloat16, float32 and float64, all arrays of one call of one dtype. The half types are widened
-to float32, computed and rounded once to nearest even. Results do not depend on the SIMD level (but see convolve) or the
+to float32, computed and rounded once to nearest even. Results do not depend on the SIMD level (but see convolve, softmax) or the
 number of threads.
 
 TypeError: not an ndarray, a dtype the function does not take, dtypes that differ. ValueError: shapes that do not fit, a
@@ -143,7 +143,10 @@ def table_lookup(x: _Array, table: _Array, out: _Array, /) -> None:
 # Rows: the last axis of x, float16, bfloat16 or float32 (copied first when it is not C-contiguous). Sums run in blocks of
 # 1,024 elements in float32, and the blocks are added in float64.
 def softmax(x: _Array, out: _Array, /) -> None:
-    """exp(x - max) / sum over the last axis; out contiguous, of x's shape, of x's dtype or float32."""
+    """exp(x - max) / sum over the last axis; out contiguous, of x's shape, of x's dtype or float32.
+
+    Here and in log_softmax the last bits of the scalar level may differ from the others'.
+    """
 
 def log_softmax(x: _Array, out: _Array, /) -> None:
     """x - max - log(sum(exp(x - max))) over the last axis; out as for softmax."""
