@@ -5,6 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 from math import prod
+from os import environ
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -215,7 +217,6 @@ assert (conv() == 64).all()
 
 
 def test_a_forked_child_has_sessions_of_its_own():
-    from os import environ
-
     program = [sys.executable, "-W", "ignore", "-c", FORK]
-    subprocess.run(program, env={**environ, "HOSTACL_ENGINE": "onnxruntime"}, check=True, timeout=60)
+    root = Path(__file__).resolve().parents[3]
+    subprocess.run(program, cwd=root, env={**environ, "HOSTACL_ENGINE": "onnxruntime"}, check=True, timeout=60)
