@@ -1,8 +1,7 @@
-"""Convolutions for ONNX Runtime: where it can be done in its blocked layout of channels, which is much the fastest, in that."""
+"""Convolutions for ONNX Runtime, in its blocked layout of channels, and transposed ones."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cache, partial
 from math import prod
 from typing import Any
@@ -33,26 +32,24 @@ def attributes_of(geometry: Geometry, kernel: tuple[int, ...], groups: int) -> d
 
 
 def conv(call: Call) -> Recipe | None:
-    """Conv2D, Conv3D and DepthwiseConv2D of floats."""
-    x, y = call.spec("x").shape, call.outputs["y"].specs[0]
-    if call.has("offset_w"):
-        return None
-    data = data_letters(call.format("x"), call.attr("data_format"), len(x))
+    """Conv2D of floats whose channels fill blocks, or are fewer than one; others our loops do as fast, products BLAS."""
+    x, y, filters = call.spec("x").shape, call.outputs["y"].specs[0], call.spec("filter").shape
+    data = data_letters(call.format("x"), call.attr("data_format"), 4)
     letters, layout = filter_letters(call.format("filter"), data), axes_like(y.format, data)
-    channels = x[data.index("C")]
-    filters, change, groups = filters_of(call, letters, channels)
-    if prod(filters[2:]) == 1 and groups == 1:
-        return None  # a product, at which BLAS is faster
+    channels, size = x[data.index("C")], dict(zip(letters, filters, strict=True))
+    shape = tuple(size[letter] for letter in "NCHW")
+    groups = call.attr("groups") or channels // max(shape[1], 1)
+    if call.has("offset_w") or groups != 1 or prod(shape[2:]) == 1:
+        return None
     geometry = geometry_of(
         call.attr("strides"), call.attr("dilations"), call.attr("pads"), attribute_order(call.attr("data_format"), data)
     )
-    attributes = attributes_of(geometry, filters[2:], groups)
-    made, order = blocked_session(attributes, channels, filters, call.has("bias")) or (
-        plain_session("Conv", attributes, len(x), call.has("bias")), None)  # fmt: skip
-    feeds = [Feed("x", "x", moved(data)), Feed("w", "filter", (lambda w: order(change(w))) if order else change)]
+    made = blocked_session(attributes_of(geometry, shape[2:], 1), channels, shape[0], call.has("bias"))
+    if made is None:
+        return None
+    feeds = [Feed("x", "x", moved(data)), Feed("w", "filter", lambda w: made[1](to(w, letters, "NCHW"))), *bias_feed(call)]
     sizes = dict(zip(layout, y.shape, strict=True))
-    shape = [sizes[letter] for letter in ("NCDHW" if "D" in data else "NCHW")]
-    return Recipe(made, (*feeds, *bias_feed(call)), [shape], returned(layout))
+    return Recipe(made[0], feeds, [[sizes[letter] for letter in "NCHW"]], returned(layout))
 
 
 def bias_feed(call: Call) -> list[Feed]:
@@ -84,19 +81,6 @@ def returned(layout: str) -> Change | None:
     return lambda y: back(y if "D" in layout else y[:, :, None], layout)
 
 
-def filters_of(call: Call, letters: str, channels: int) -> tuple[tuple[int, ...], Callable[[Array], Array], int]:
-    """The shape of ONNX's filters, what makes them of the call's, and the groups."""
-    size = dict(zip(letters, call.spec("filter").shape, strict=True))
-    spatial = [letter for letter in "DHW" if letter in letters]
-    kernel = tuple(size[letter] for letter in spatial)
-    if call.op_type == "DepthwiseConv2D":
-        shape = (channels * size["N"], 1, *kernel)
-        return shape, lambda w: np.ascontiguousarray(to(w, letters, "CNHW")).reshape(shape), max(channels, 1)
-    order = "NC" + "".join(spatial)
-    groups = call.attr("groups") or channels // max(size["C"], 1)
-    return (size["N"], size["C"], *kernel), lambda w: np.ascontiguousarray(to(w, letters, order)), groups
-
-
 def plain_session(op_type: str, attributes: dict[str, Any], rank: int, bias: bool) -> Session:
     """One node that takes data, filters and bias as they are."""
     names = ("x", "w", "b") if bias else ("x", "w")
@@ -105,23 +89,18 @@ def plain_session(op_type: str, attributes: dict[str, Any], rank: int, bias: boo
 
 
 def blocked_session(
-    attributes: dict[str, Any], channels: int, filters: tuple[int, ...], bias: bool
+    attributes: dict[str, Any], channels: int, filters: int, bias: bool
 ) -> tuple[Session, Change] | None:
-    """The nodes for the blocked layout and what brings ONNX's filters into it; None where channels do not fill blocks."""
-    groups, block = attributes["group"], block_size()
-    if len(filters) != 4 or not block or filters[0] % block:
+    """The nodes for the blocked layout and what brings OIHW filters into it; None where channels do not fill blocks."""
+    block = block_size()
+    whole = bool(block) and channels % block == 0
+    if not block or filters % block or not (whole or channels < block):
         return None
-    single = filters[1] == 1 and groups == filters[0]
-    dense = groups == 1 and channels % block == 0
-    if not (single or dense or (groups == 1 and channels < block)) or (single and channels % block):
-        return None
-    nodes, source = [], "x"
-    if single or dense:
-        nodes, source = [Node("ReorderInput", ["x"], ["xb"], {}, BLOCKED)], "xb"
-    nodes.append(Node("Conv", [source, "w", *(["b"] if bias else [])], ["yb"], attributes, BLOCKED))
-    nodes.append(Node("ReorderOutput", ["yb"], ["y"], {"channels": filters[0]}, BLOCKED))
+    nodes = [Node("ReorderInput", ["x"], ["xb"], {}, BLOCKED)] if whole else []
+    nodes.append(Node("Conv", ["xb" if whole else "x", "w", *(["b"] if bias else [])], ["yb"], attributes, BLOCKED))
+    nodes.append(Node("ReorderOutput", ["yb"], ["y"], {"channels": filters}, BLOCKED))
     inputs = [Tensor("x", dims=4), Tensor("w", dims=4), *([Tensor("b", dims=1)] if bias else [])]
-    return session(nodes, inputs, [Tensor("y")]), partial(blocked_filters, block=block, both=dense)
+    return session(nodes, inputs, [Tensor("y")]), partial(blocked_filters, block=block, both=whole)
 
 
 def blocked_filters(weight: Array, block: int, both: bool) -> Array:
