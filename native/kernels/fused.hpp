@@ -39,4 +39,18 @@ void fused(const void* x1, bool step1, const void* x2, bool step2, const void* x
   store_some(o + i, k, Op::run(step1 ? load_some(a + i, k) : a0, step2 ? load_some(b + i, k) : b0, step3 ? load_some(c + i, k) : c0, number));
 }
 
+// Clip; between two numbers, which are no NaN, in one step each.
+template <class T, class Op>
+void clip(const void* x1, bool step1, const void* x2, bool step2, const void* x3, bool step3, void* out, std::size_t n, double value) {
+  using L = Lanes<T>;
+  auto a = static_cast<const T*>(x1);
+  auto o = static_cast<T*>(out);
+  const auto low = load_all(static_cast<const T*>(x2)), high = load_all(static_cast<const T*>(x3));
+  const bool numbers = !step2 && !step3 && low[0] == low[0] && high[0] == high[0];
+  if (!numbers || !step1) return fused<T, Op>(x1, step1, x2, step2, x3, step3, out, n, value);
+  std::size_t i = 0;
+  for (; i + L::n <= n; i += L::n) L::store(o + i, MinimumOrdered::run(MaximumOrdered::run(L::load(a + i), low), high));
+  if (i < n) store_some(o + i, n - i, MinimumOrdered::run(MaximumOrdered::run(load_some(a + i, n - i), low), high));
+}
+
 }  // namespace

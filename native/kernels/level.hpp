@@ -43,7 +43,7 @@ const Table HACL_JOIN(table_, HACL_LEVEL) = {
     {HACL_UNARY(Absolute), HACL_UNARY(Negative), HACL_UNARY(Relu), HACL_UNARY(Sqrt), HACL_UNARY(Reciprocal), HACL_UNARY(Square),
      {unary<Half, Exp>, unary<Bfloat16, Exp>, unary<float, Exp>, nullptr}, HACL_UNARY(Adds), HACL_UNARY(Muls),
      HACL_UNARY(Floor), HACL_UNARY(Ceil), HACL_UNARY(Trunc), HACL_UNARY(Rint), HACL_UNARY(Rsqrt)},
-    {HACL_FLOATS(fused, , AddProduct), HACL_FLOATS(fused, , AddQuotient), HACL_FLOATS(fused, , Interpolate), HACL_FLOATS(fused, , Clip)},
+    {HACL_FLOATS(fused, , AddProduct), HACL_FLOATS(fused, , AddQuotient), HACL_FLOATS(fused, , Interpolate), HACL_FLOATS(clip, , Clip)},
     {HACL_FROM_FLOAT(Half), HACL_FROM_FLOAT(Bfloat16), HACL_FROM_FLOAT(float), HACL_FROM_FLOAT(double),
      {HACL_TO_FLOATS(Boolean)}, {HACL_TO_FLOATS(std::int8_t)}, {HACL_TO_FLOATS(std::uint8_t)}, {HACL_TO_FLOATS(std::int16_t)},
      {HACL_TO_FLOATS(std::uint16_t)}, {HACL_TO_FLOATS(std::int32_t)}, {HACL_TO_FLOATS(std::uint32_t)}, {HACL_TO_FLOATS(std::int64_t)},

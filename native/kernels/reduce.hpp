@@ -73,23 +73,40 @@ HACL_INLINE void multiply_by(F v, D* low, D* high) {
   *low *= low_doubles(v);
   *high *= high_doubles(v);
 }
-// Floats are widened as they are loaded: no vector is cut in two.
+// Half as many elements as lanes of floats, widened as they are loaded: no vector is cut in two.
 template <class T>
-HACL_INLINE void multiply_by(const T* x, std::size_t k, D* low, D* high) {
+HACL_INLINE D load_doubles(const T* p) {
   if constexpr (std::is_same_v<T, float>) {
-    if (k == W) {
-      *low *= __builtin_convertvector(load_bytes<FH>(x), D);
-      *high *= __builtin_convertvector(load_bytes<FH>(x + W / 2), D);
-      return;
-    }
+    return to_doubles(load_bytes<FH>(p));
+#if defined(HACL_AVX512)
+  } else if constexpr (std::is_same_v<T, Half>) {
+    return (D)_mm512_cvtps_pd(_mm256_cvtph_ps(load_bytes<__m128i>(p)));
+  } else {
+    return (D)_mm512_cvtps_pd((__m256)_mm256_slli_epi32(_mm256_cvtepu16_epi32(load_bytes<__m128i>(p)), 16));
+#else
+  } else {
+    return low_doubles(load_some(p, W / 2));
+#endif
   }
-  multiply_by(load_lanes(x, k), low, high);
 }
 
-// out *= each of `rows` (1 or 4) rows, halves in pairs, whose product float32 holds exactly; out has room for a whole last vector.
+// W elements, of which the first k are there.
+template <class T>
+HACL_INLINE void multiply_by(const T* x, std::size_t k, D* low, D* high) {
+#if defined(HACL_AVX512)
+  constexpr bool whole = true;
+#else
+  constexpr bool whole = std::is_same_v<T, float>;
+#endif
+  if (!whole || k < W) return multiply_by(load_lanes(x, k), low, high);
+  *low *= load_doubles(x);
+  *high *= load_doubles(x + W / 2);
+}
+
+// out *= each of `rows` (1 or 8) rows, halves in pairs, whose product float32 holds exactly; out has room for a whole last vector.
 template <class T, int rows>
 HACL_INLINE void multiply_rows(const T* x, std::size_t stride, double* out, std::size_t n) {
-  constexpr int pairs = rows == 4 && std::is_same_v<T, Half> ? 2 : 1;
+  constexpr int pairs = rows > 1 && std::is_same_v<T, Half> ? 2 : 1;
   for (std::size_t i = 0; i < n; i += W) {
     const std::size_t k = n - i < W ? n - i : W;
     D low = Lanes<double>::load(out + i), high = Lanes<double>::load(out + i + W / 2);
@@ -109,7 +126,7 @@ void column_product(const void* x, std::size_t rows, std::size_t stride, std::si
   double product[kTile + W];
   for (double& one : product) one = 1;
   std::size_t r = 0;
-  for (; r + 4 <= rows; r += 4) multiply_rows<T, 4>(from + r * stride, stride, product, n);
+  for (; r + 8 <= rows; r += 8) multiply_rows<T, 8>(from + r * stride, stride, product, n);
   for (; r < rows; ++r) multiply_rows<T, 1>(from + r * stride, stride, product, n);
   __builtin_memcpy(out, product, n * sizeof(double));
 }
@@ -177,11 +194,12 @@ constexpr std::size_t kFew = 4;  // products of a short row that run side by sid
 typedef float FewFloats __attribute__((vector_size(kFew * 4)));
 typedef double FewDoubles __attribute__((vector_size(kFew * 8)));
 
-// kProducts elements, or as many pairs: two halves have an exact float32 product.
-template <class T, bool pairs>
+// kProducts elements; of halves as pairs, whose float32 product is exact, over half as many lanes.
+template <class T>
 HACL_INLINE void multiply_lanes(const T* x, D* lanes) {
-  for (std::size_t j = 0; j < kProducts; j += W, lanes += 2) {
-    if constexpr (pairs) multiply_by(Lanes<T>::load(x + j) * Lanes<T>::load(x + kProducts + j), lanes, lanes + 1);
+  constexpr bool pairs = std::is_same_v<T, Half>;
+  for (std::size_t j = 0; j < (pairs ? kProducts / 2 : kProducts); j += W, lanes += 2) {
+    if constexpr (pairs) multiply_by(Lanes<T>::load(x + j) * Lanes<T>::load(x + kProducts / 2 + j), lanes, lanes + 1);
     else multiply_by(x + j, W, lanes, lanes + 1);
   }
 }
@@ -203,16 +221,14 @@ HACL_INLINE FewDoubles multiply_few(const T* x, std::size_t n, FewDoubles produc
 
 template <class T>
 double product_of(const void* x, std::size_t n) {
-  const bool pairs = std::is_same_v<T, Half> && n >= 8 * kProducts;
-  constexpr std::size_t vectors = 2 * kProducts / W;
+  constexpr std::size_t vectors = (std::is_same_v<T, Half> ? 1 : 2) * kProducts / W;
   const FewDoubles ones = {1, 1, 1, 1};
   auto from = static_cast<const T*>(x);
   if (n < kProducts) return across_bytes<Multiply, double, sizeof ones>(multiply_few(from, n, ones));
   D lanes[vectors];
   for (D& one : lanes) one = D{} + 1;
   std::size_t i = 0;
-  for (; pairs && i + 2 * kProducts <= n; i += 2 * kProducts) multiply_lanes<T, true>(from + i, lanes);
-  for (; i + kProducts <= n; i += kProducts) multiply_lanes<T, false>(from + i, lanes);
+  for (; i + kProducts <= n; i += kProducts) multiply_lanes(from + i, lanes);
   for (std::size_t half = vectors / 2; half > 0; half /= 2) {
     for (std::size_t v = 0; v < half; ++v) lanes[v] *= lanes[v + half];
   }

@@ -7,10 +7,14 @@ namespace {
 
 HACL_INLINE bool any_lane(I mask) { return lane_bits(mask) != 0; }
 HACL_INLINE F joined(FH low, FH high) {
+#if defined(HACL_AVX512)
+  return (F)_mm512_insertf32x8(_mm512_castps256_ps512((__m256)low), (__m256)high, 1);
+#else
   F v;
   __builtin_memcpy(&v, &low, sizeof low);
   __builtin_memcpy(reinterpret_cast<char*>(&v) + sizeof low, &high, sizeof high);
   return v;
+#endif
 }
 
 // A double on its way to a half: its last 29 bits, which no float has, become one. Both roundings together are then one, as a
@@ -19,13 +23,13 @@ HACL_INLINE FH lanes_to_odd(D d) {
   constexpr std::int64_t below = 0x1fffffff;
   const L bits = (L)d;
   const L any = (L)((bits & below) != 0) & (below + 1);
-  return __builtin_convertvector((D)((bits & ~below) | any), FH);
+  return to_floats((D)((bits & ~below) | any));
 }
 
 // Doubles in a form that the store of T rounds rightly: a second rounding is wrong only where the first one ended between two halves.
 template <class T>
 HACL_INLINE F ready(D low, D high) {
-  const F nearest = joined(__builtin_convertvector(low, FH), __builtin_convertvector(high, FH));
+  const F nearest = joined(to_floats(low), to_floats(high));
   if constexpr (is_half<T>) {
     if (any_lane((I)(((I)nearest & 0xfff) == 0))) return joined(lanes_to_odd(low), lanes_to_odd(high));
   }

@@ -17,15 +17,15 @@ template <class T, class Worse>
 void run_row(const void* x, void* values, std::int64_t* places, std::size_t n) {
   auto from = static_cast<const T*>(x);
   auto to = static_cast<T*>(values);
-  float room[kBlock], best = 0;
-  T kept = {};
-  std::int64_t place = -1;
+  float room[kBlock], best = load_lanes(from, n < W ? n : W)[0];
+  T kept = from[0];
+  std::int64_t place = 0;
   for (std::size_t start = 0; start < n; start += kBlock) {
     const std::size_t k = n - start < kBlock ? n - start : kBlock;
     const float* few = as_floats(from + start, k, room);
     for (std::size_t i = 0; i < k; ++i) {
       const float here = few[i];
-      if (place < 0 || (!Worse::run(here, best) && (best == best || here != here))) {
+      if (__builtin_expect(!Worse::run(here, best), 0) && (best == best || here != here)) {
         best = here;
         kept = from[start + i];
         place = static_cast<std::int64_t>(start + i);

@@ -224,18 +224,32 @@ HACL_INLINE void store_some(T* p, std::size_t k, typename Lanes<T>::V v) {
   __builtin_memcpy(p, part, k * sizeof(T));
 }
 
-// The lower and upper half of a vector of floats, as doubles.
+// Between half a vector of floats and a vector of doubles; compilers make several steps of the generic form.
 typedef float FH __attribute__((vector_size(W * 2)));
+#if defined(HACL_AVX512)
+HACL_INLINE D to_doubles(FH v) { return (D)_mm512_cvtps_pd((__m256)v); }
+HACL_INLINE FH to_floats(D v) { return (FH)_mm512_cvtpd_ps((__m512d)v); }
+HACL_INLINE D low_doubles(F v) { return to_doubles((FH)_mm512_castps512_ps256((__m512)v)); }
+HACL_INLINE D high_doubles(F v) { return to_doubles((FH)_mm512_extractf32x8_ps((__m512)v, 1)); }
+#elif defined(HACL_AVX2)
+HACL_INLINE D to_doubles(FH v) { return (D)_mm256_cvtps_pd((__m128)v); }
+HACL_INLINE FH to_floats(D v) { return (FH)_mm256_cvtpd_ps((__m256d)v); }
+HACL_INLINE D low_doubles(F v) { return to_doubles((FH)_mm256_castps256_ps128((__m256)v)); }
+HACL_INLINE D high_doubles(F v) { return to_doubles((FH)_mm256_extractf128_ps((__m256)v, 1)); }
+#else
+HACL_INLINE D to_doubles(FH v) { return __builtin_convertvector(v, D); }
+HACL_INLINE FH to_floats(D v) { return __builtin_convertvector(v, FH); }
 HACL_INLINE D low_doubles(F v) {
   FH part;
   __builtin_memcpy(&part, &v, sizeof part);
-  return __builtin_convertvector(part, D);
+  return to_doubles(part);
 }
 HACL_INLINE D high_doubles(F v) {
   FH part;
   __builtin_memcpy(&part, reinterpret_cast<const char*>(&v) + sizeof part, sizeof part);
-  return __builtin_convertvector(part, D);
+  return to_doubles(part);
 }
+#endif
 
 // The one element at p in every lane.
 template <class T>

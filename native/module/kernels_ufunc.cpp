@@ -76,59 +76,80 @@ PyObject* has_float_loop(PyObject*, PyObject* const* args, Py_ssize_t n) {
   return PyBool_FromLong(float_loop(args[0]).loop != nullptr);
 }
 
-// A piece of a row: each input is dense, or one element for all.
-void run_widened(const Found& found, Kind kind, char* const* data, const bool* steps, std::int64_t n) {
-  const ConvertLoop widen = table().convert[kind][kFloat], narrow = table().convert[kFloat][kind];
-  alignas(64) float room[kMostInputs + 1][kChunk];
-  const int out = found.inputs;
-  for (std::int64_t start = 0; start < n; start += kChunk) {
-    const std::int64_t k = n - start < kChunk ? n - start : kChunk;
-    char* args[kMostInputs + 1];
-    std::int64_t strides[kMostInputs + 1];
-    for (int i = 0; i <= out; ++i) {
-      args[i] = reinterpret_cast<char*>(room[i]);
-      strides[i] = i == out || steps[i] ? static_cast<std::int64_t>(sizeof(float)) : 0;
-      if (i < out) widen(data[i] + (steps[i] ? start * 2 : 0), room[i], static_cast<std::size_t>(steps[i] ? k : 1), false);
-    }
-    found.loop(args, &k, strides, found.data);
-    narrow(room[out], data[out] + start * 2, static_cast<std::size_t>(k), false);
-  }
-}
+// One call: a ufunc, and maybe a factor of its result, which is 0 where the factor is.
+struct Widened {
+  Found found;
+  bool times;
+  Kind kind;
+  int inputs() const { return found.inputs + (times ? 1 : 0); }
 
-// (ufunc, x1, x2 if it has two inputs, out)
-PyObject* widened(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  constexpr const char* name = "widened";
-  constexpr const char* names[] = {"x1", "x2"};
-  if (!expect_arguments(name, n, 3, 4)) return nullptr;
-  const Found found = float_loop(args[0]);
-  if (found.loop == nullptr) return PyErr_Format(PyExc_TypeError, "%s(): ufunc = %R; allowed: one with a float32 loop, see has_float_loop()", name, args[0]);
-  if (!expect_arguments(name, n, found.inputs + 2, found.inputs + 2)) return nullptr;
-  View v[kMostInputs + 1];
-  Owned held[kMostInputs];
-  const View& out = v[found.inputs];
-  if (!view_output(args[n - 1], {name, "out"}, &v[found.inputs])) return nullptr;
+  // A piece of a row: each input is dense, or one element for all.
+  void run(char* const* data, const bool* steps, std::int64_t n) const {
+    const ConvertLoop widen = table().convert[kind][kFloat], narrow = table().convert[kFloat][kind];
+    const BinaryLoop multiply = table().binary[kMultiplyNoNan][kFloat];
+    alignas(64) float room[kMostInputs + 1][kChunk + 80];  // not 4 KiB apart, which the cache takes for the same place
+    alignas(64) float result[kChunk + 80];
+    for (std::int64_t start = 0; start < n; start += kChunk) {
+      const std::int64_t k = n - start < kChunk ? n - start : kChunk;
+      char* args[kMostInputs + 2];
+      std::int64_t strides[kMostInputs + 2];
+      for (int i = 0; i < inputs(); ++i) {
+        args[i] = reinterpret_cast<char*>(room[i]);
+        strides[i] = steps[i] ? static_cast<std::int64_t>(sizeof(float)) : 0;
+        widen(data[i] + (steps[i] ? start * 2 : 0), room[i], static_cast<std::size_t>(steps[i] ? k : 1), false);
+      }
+      args[found.inputs] = reinterpret_cast<char*>(result);
+      strides[found.inputs] = sizeof(float);
+      found.loop(args, &k, strides, found.data);
+      const int factor = found.inputs;
+      if (times) multiply(result, true, room[factor], steps[factor], result, static_cast<std::size_t>(k));
+      narrow(result, data[inputs()] + start * 2, static_cast<std::size_t>(k), false);
+    }
+  }
+};
+
+// (ufunc, inputs, out)
+PyObject* widened_call(const char* name, bool times, PyObject* const* args, Py_ssize_t n) {
+  constexpr const char* names[] = {"x1", "x2", "factor"};
+  if (!expect_arguments(name, n, 3, 5)) return nullptr;
+  const Widened call{float_loop(args[0]), times, kOther};
+  const int inputs = call.inputs();
+  if (call.found.loop == nullptr) {
+    return PyErr_Format(PyExc_TypeError, "%s(): ufunc = %R; allowed: one with a float32 loop, see has_float_loop()", name, args[0]);
+  }
+  if (!expect_arguments(name, n, inputs + 2, inputs + 2)) return nullptr;
+  View v[kMostInputs + 2];
+  Owned held[kMostInputs + 1];
+  const View& out = v[inputs];
+  if (!view_output(args[n - 1], {name, "out"}, &v[inputs])) return nullptr;
   if (out.kind != kHalf && out.kind != kBfloat16 && !refuse_dtype(out, {name, "out"}, "float16, bfloat16")) return nullptr;
-  Operand operands[kMostInputs + 1];
-  for (int i = 0; i < found.inputs; ++i) {
-    if (!view(args[1 + i], {name, names[i]}, &v[i])) return nullptr;
-    if (v[i].kind != out.kind && !refuse_dtype(v[i], {name, names[i]}, "the dtype of out")) return nullptr;
-    if (!separate(&v[i], out, {name, names[i]}, &held[i])) return nullptr;
+  Operand operands[kMostInputs + 2];
+  for (int i = 0; i < inputs; ++i) {
+    const Argument argument{name, i < call.found.inputs ? names[i] : names[2]};
+    if (!view(args[1 + i], argument, &v[i])) return nullptr;
+    if (v[i].kind != out.kind && !refuse_dtype(v[i], argument, "the dtype of out")) return nullptr;
+    if (!separate(&v[i], out, argument, &held[i])) return nullptr;
     operands[i] = operand(v[i]);
     const Operand pair[] = {operands[i], operand(out)};
-    if (!Nest().set(pair, 2) && !refuse_shape(v[i], {name, names[i]}, "a shape that broadcasts to the output's")) return nullptr;
+    if (!Nest().set(pair, 2) && !refuse_shape(v[i], argument, "a shape that broadcasts to the output's")) return nullptr;
   }
-  operands[found.inputs] = operand(out);
+  operands[inputs] = operand(out);
   Nest nest;
-  nest.set(operands, found.inputs + 1);
+  nest.set(operands, inputs + 1);
+  const Widened ready{call.found, times, out.kind};
   const Unlocked unlocked(nest.elements);
-  run(nest, true, [&](char* const* data, const bool* steps, std::int64_t k) { run_widened(found, out.kind, data, steps, k); });
+  run(nest, true, [&](char* const* data, const bool* steps, std::int64_t k) { ready.run(data, steps, k); });
   Py_RETURN_NONE;
 }
+
+PyObject* widened(PyObject*, PyObject* const* args, Py_ssize_t n) { return widened_call("widened", false, args, n); }
+PyObject* widened_times(PyObject*, PyObject* const* args, Py_ssize_t n) { return widened_call("widened_times", true, args, n); }
 
 }  // namespace
 
 PyMethodDef ufunc_methods[] = {
     method("has_float_loop", has_float_loop, "Whether widened takes a ufunc."),
-    method("widened", widened, "A ufunc of NumPy on halves, in float32."), {nullptr, nullptr, 0, nullptr}};
+    method("widened", widened, "A ufunc of NumPy on halves, in float32."),
+    method("widened_times", widened_times, "The same times a factor, and 0 where that is 0."), {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace hacl::module

@@ -96,6 +96,9 @@ def has_float_loop(ufunc: object, /) -> bool:
 def widened(ufunc: object, /, *arrays: _Array) -> None:
     """ufunc of one or two halves into out, the last array, by NumPy's float32 loop, rounded once; TypeError without one."""
 
+def widened_times(ufunc: object, /, *arrays: _Array) -> None:
+    """The same times a factor, the array before the last, and 0 where the factor is 0."""
+
 # Comparisons: (x1, x2, out), floats to bool.
 def equal(x1: _Array, x2: _Array, out: _Bool, /) -> None: ...
 def not_equal(x1: _Array, x2: _Array, out: _Bool, /) -> None: ...

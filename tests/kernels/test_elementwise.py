@@ -261,6 +261,16 @@ def test_functions_of_numpy_on_halves(ufunc: np.ufunc, dtype: Any) -> None:
         check(out, expect(ufunc, columns, row[::-1], dtype=dtype))
 
 
+@pytest.mark.parametrize("dtype", FLOATS[:2], ids=str)
+def test_a_function_of_numpy_times_a_factor(dtype: Any) -> None:
+    for n in (1, 1500, 70000):
+        x, factor, out = samples(dtype, n, n), samples(dtype, n, n + 1), np.empty(n, dtype)
+        _kernels.widened_times(np.log, x, factor, out)
+        check(out, expect(lambda a, b: np.where(b == 0, np.float32(0), np.log(a) * b), x, factor, dtype=dtype))
+        _kernels.widened_times(np.log, x, factor[:1], out)
+        check(out, expect(lambda a, b: np.where(b == 0, np.float32(0), np.log(a) * b), x, factor[:1], dtype=dtype))
+
+
 def test_functions_of_numpy_without_a_float_loop() -> None:
     x = np.ones(3, np.float16)
     for wrong in (np.bitwise_and, np.divmod, np.clip, len, x):

@@ -247,7 +247,9 @@ def test_every_level_gives_the_same_bits() -> None:
     x = np.random.default_rng(4).standard_normal((3, 777, 19)).astype(np.float32)
     row = np.ascontiguousarray(x.transpose(0, 2, 1)).reshape(57, 777, 1)
     before = _kernels.simd_level()
-    for source in (x, row, row[:, :37].copy()):
+    few = np.random.default_rng(5).standard_normal((2, 7, 1029)).astype(np.float32)
+    wide = [x, row, row[:, :37].copy(), row[:, :20].copy(), few]
+    for source in (*wide, *(one.astype(np.float16) for one in wide)):
         for loop in (_kernels.axis_sum, _kernels.axis_product):
             found = set()
             for name in _kernels.simd_levels():

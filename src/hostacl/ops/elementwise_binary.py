@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import reduce
-from math import prod
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ from numpy.typing import NDArray
 
 from hostacl import _kernels
 from hostacl.config import settings
-from hostacl.ops import dims, precision
+from hostacl.ops import dims
 from hostacl.ops.blocks import in_blocks
 from hostacl.ops.call import Call
 from hostacl.ops.declare import binary, codes, direct_binary, with_attributes
@@ -200,41 +199,13 @@ def xlogy(x1: Array, x2: Array) -> Array:
     return product
 
 
-def xlogy_of_halves(code: int) -> Callable[..., None]:
-    """The native loops on halves of one shape, block by block; the logarithms of a large tensor come from a table."""
-    table: Array | None = None
-
-    def run(x1: Array, x2: Array, y: Array) -> None:
-        nonlocal table
-        if table is None:
-            table = np.log(precision.widen(np.arange(65536, dtype=np.uint16).view(x2.dtype), code))
-        ones, others = ((one.copy() if np.may_share_memory(one, y) else one).reshape(-1) for one in (x1, x2))
-        out = y.reshape(-1)
-        size = min(out.size, TABLE_BLOCK)
-        room, factor = np.empty(size, np.float32), np.empty(size, np.float32)
-        for start in range(0, out.size, TABLE_BLOCK):
-            part = out[start : start + TABLE_BLOCK]
-            log, by = room[: part.size], factor[: part.size]
-            _kernels.table_lookup(others[start : start + TABLE_BLOCK], table, log)
-            _kernels.convert(ones[start : start + TABLE_BLOCK], by)
-            _kernels.multiply_no_nan(log, by, log)
-            _kernels.convert(log, part)
-
-    return run
-
-
-TABLE_BLOCK = 1 << 16
-"""Elements whose logarithms are looked up at a time."""
-
-
 def direct_xlogy(call: Call) -> Any:
-    """Floats of one shape by native loops, large halves with a table, the rest block by block."""
-    shape = call.shape("x1")
-    if not all_floats(call) or shape != call.shape("x2"):
+    """Floats of one shape by native loops, the rest block by block."""
+    halves = call.dtype("x1") in dtypes.HALVES
+    if not all_floats(call) or (halves and not _kernels.has_float_loop(np.log)) or call.shape("x1") != call.shape("x2"):
         return in_blocks(call)
-    if call.dtype("x1") in dtypes.HALVES:
-        large = prod(call.spec("x1").shape) >= TABLE_BLOCK
-        return xlogy_of_halves(call.dtype("x1")) if large else in_blocks(call)
+    if halves:
+        return lambda x1, x2, y: _kernels.widened_times(np.log, x2, x1, y)
 
     def run(x1: Array, x2: Array, y: Array) -> None:
         factor = x1.copy() if np.may_share_memory(x1, y) else x1
