@@ -23,7 +23,7 @@ from hostacl.ops.special import erfc
 Array = NDArray[Any]
 
 FAR = 40.0
-"""Beyond, on both sides, slopes of gates are 0 or 1 in every type that arrives here."""
+"""Above, slopes of gates are 1 in every type that arrives here; below -FAR those of Gelu are 0."""
 
 
 def conjugated(y: Array, conjugate: bool) -> Array:
@@ -143,7 +143,8 @@ def gelu_grad_v2(dy: Array, x: Array, approximate: str) -> Array:
 @kernel("FastGeluGrad", shape=broadcast("dy", "x"), direct=in_blocks)
 def fast_gelu_grad(dy: Array, x: Array) -> Array:
     """dy times the slope of x·sigmoid(1.702·x)."""
-    return dy * gate_slope(near(x), 1.702 * near(x), 1.702)
+    held = np.clip(wide(x), -440, FAR)
+    return dy * gate_slope(held, 1.702 * held, 1.702)
 
 
 @kernel("SiluGrad", shape=broadcast("dy", "x"), direct=in_blocks)
@@ -168,6 +169,7 @@ def mish_grad(grad: Array, x: Array, tanhx: Array | None) -> Array:
     held = np.clip(wide(x), -750, FAR)
     if tanhx is not None:
         t = wide(tanhx)
+        held = np.clip(wide(x), -750, np.finfo(np.float64).max)  # a t that is not x's may leave it a slope
         return grad * (t + held * sigmoid(held) * ((1 - t) * (1 + t)))
     power = np.exp(held)
     n = power * (power + 2)

@@ -253,7 +253,8 @@ def add_mat_shape(call: Call) -> Shape:
 @kernel("AddMatMatElements", shape=add_mat_shape, direct=in_blocks)
 def add_mat_mat_elements(c: Array, a: Array, b: Array, beta: Array, alpha: Array) -> Array:
     """beta·c + alpha·a·b, element by element."""
-    return beta.reshape(()) * c + alpha.reshape(()) * a * b
+    wide = np.float64 if c.dtype == np.float32 else c.dtype  # the sum may be in range where its parts are not
+    return np.multiply(beta.reshape(()), c, dtype=wide) + np.multiply(alpha.reshape(()), a, dtype=wide) * b
 
 
 def direct_lerp(call: Call) -> Any:

@@ -82,8 +82,10 @@ def sign(x: Array) -> Array:
     """-1, 0 or 1 by the sign of x, NaN for NaN; x/|x| for complex x, 0 for 0."""
     if x.dtype.kind != "c":
         return np.asarray(np.sign(x))
-    size = np.abs(x)
-    return np.where(size == 0, 0, x / np.where(size == 0, 1, size)).astype(x.dtype)
+    parts = np.stack([x.real, x.imag])
+    parts = np.ldexp(parts, -np.frexp(np.abs(parts).max(axis=0))[1])  # the size of x itself may be out of range
+    size = np.hypot(*parts)
+    return np.asarray((parts[0] + 1j * parts[1]) / np.where(size == 0, 1, size), dtype=x.dtype)
 
 
 def reciprocal(x: Array) -> Array:

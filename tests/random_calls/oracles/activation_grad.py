@@ -196,7 +196,7 @@ def gate(x: Any, rate: float) -> Any:
 
 @oracle("FastGeluGrad", family=FAMILY)
 def fast_gelu(dy: Any, x: Any) -> Any:
-    return dy * gate(held(x), 1.702)
+    return dy * gate(held(x, 440), 1.702)
 
 
 @oracle("SiluGrad", family=FAMILY)
