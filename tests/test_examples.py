@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -26,3 +27,18 @@ def test_example_runs(script: Path, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "hostacl.cli.main", "run", sys.executable, copied / script.relative_to(EXAMPLES)]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+TELLS = {"gather_bad_index.py": 1, "custom_operator/main.py": 1}
+"""Examples that show what a misuse is told."""
+
+
+@pytest.mark.parametrize("scheduler", ["eager", "deferred"])
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: str(path.relative_to(EXAMPLES)))
+def test_example_breaks_no_rule(script: Path, scheduler: str, tmp_path: Path) -> None:
+    copied = tmp_path / "examples"
+    shutil.copytree(EXAMPLES, copied, ignore=shutil.ignore_patterns("op_models", "__pycache__"))
+    checked = ["run", "--check", "--strict", sys.executable, copied / script.relative_to(EXAMPLES)]
+    done = subprocess.run([sys.executable, "-m", "hostacl.cli.main", *checked], cwd=tmp_path, capture_output=True, text=True,
+                          timeout=120, check=False, env={**os.environ, "HOSTACL_SCHEDULER": scheduler})  # fmt: skip
+    assert done.returncode == TELLS.get(str(script.relative_to(EXAMPLES)), 0), done.stdout + done.stderr

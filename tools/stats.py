@@ -1,11 +1,15 @@
-"""Writes the tables of what is there into the READMEs, between their stats marks; with --check says whether they are fresh."""
+"""Writes the tables of what is there into the READMEs, between their stats marks; with --check says whether they are fresh.
+
+Both ways it says which rule has no misuse in tests/checks: one through Python and one through C, or a reason and another test.
+"""
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -47,9 +51,49 @@ def fresh(text: str, lines: tuple[str, ...]) -> str:
     return MARKS.sub(lambda found: f"{found[1]}\n| | |\n|---:|---|\n{''.join(rows)}\n{found[2]}", text)
 
 
+def misuses() -> dict[str, dict[str, object]]:
+    """The rules that tests/checks/misuse_*.py break, with what is said of each: ``faces`` and ``why``."""
+    found: dict[str, dict[str, object]] = {}
+    for path in sorted((ROOT / "tests" / "checks").glob("misuse_*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "misuse"):
+                continue
+            code = ast.literal_eval(node.args[0])
+            found[code] = {one.arg or "": ast.unparse(one.value) for one in node.keywords}
+    return found
+
+
+def elsewhere() -> dict[str, tuple[str, str]]:
+    """The rules that are broken in other tests: why, and where."""
+    tree = ast.parse((ROOT / "tests" / "checks" / "elsewhere.py").read_text())
+    table = next(node.value for node in tree.body if isinstance(node, ast.AnnAssign) and node.value)
+    return dict(ast.literal_eval(table))
+
+
+def untested() -> Iterator[str]:
+    """What is wrong with the tests of the rules."""
+    broken, others = misuses(), elsewhere()
+    for code in rules():
+        if code not in broken and code not in others:
+            yield f"{code} has no misuse in tests/checks, and no reason in tests/checks/elsewhere.py"
+    for code in {*broken, *others} - set(rules()):
+        yield f"{code} is tested, but has no page in hostacl.checks"
+    for code, said in broken.items():
+        if "faces" in said and len(str(said.get("why", "''"))) < 5:
+            yield f"{code} is broken through one face only, without a reason"
+    for code, (why, test) in others.items():
+        path, _, name = test.partition("::")
+        there = not test or f"def {name}(" in (ROOT / path).read_text() if not test or (ROOT / path).exists() else False
+        if not why or not there:
+            yield f"{code}: tests/checks/elsewhere.py names {test or 'nothing'}, which is not there"
+
+
 def main() -> int:
     """Writes the tables, or checks them."""
     stale = 0
+    for problem in untested():
+        print(problem)
+        stale = 1
     for name, lines in TEXTS.items():
         path = ROOT / name
         text = path.read_text()

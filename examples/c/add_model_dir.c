@@ -7,32 +7,34 @@
 
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 
-enum { ROWS = 8, COLUMNS = 16, COUNT = ROWS * COLUMNS };
+enum { ROWS = 8, COLUMNS = 16, COUNT = ROWS * COLUMNS, BYTES = COUNT * sizeof(int32_t) };
 
 int main(int argc, char **argv) {
-    int32_t a[COUNT], b[COUNT], sum[COUNT];
-    for (int i = 0; i < COUNT; i++) {
-        a[i] = i;
-        b[i] = 1000 * i;
-    }
-
     CHECK(aclInit(NULL));
     CHECK(aclopSetModelDir(argc > 1 ? argv[1] : "op_models"));
     CHECK(aclrtSetDevice(0));
     aclrtStream stream;
     CHECK(aclrtCreateStream(&stream));
 
+    int32_t *a, *b, sum[COUNT]; /* asynchronous copies want memory of aclrtMallocHost */
+    CHECK(aclrtMallocHost((void **)&a, BYTES));
+    CHECK(aclrtMallocHost((void **)&b, BYTES));
+    for (int i = 0; i < COUNT; i++) {
+        a[i] = i;
+        b[i] = 1000 * i;
+    }
+
     int64_t dims[] = {ROWS, COLUMNS};
     void *memory[3];
     aclTensorDesc *descs[3];
     aclDataBuffer *buffers[3];
     for (int i = 0; i < 3; i++) {
-        CHECK(aclrtMalloc(&memory[i], sizeof a, ACL_MEM_MALLOC_NORMAL_ONLY));
+        CHECK(aclrtMalloc(&memory[i], BYTES, ACL_MEM_MALLOC_NORMAL_ONLY));
         descs[i] = aclCreateTensorDesc(ACL_INT32, 2, dims, ACL_FORMAT_ND);
-        buffers[i] = aclCreateDataBuffer(memory[i], sizeof a);
+        buffers[i] = aclCreateDataBuffer(memory[i], BYTES);
     }
-    CHECK(aclrtMemcpyAsync(memory[0], sizeof a, a, sizeof a, ACL_MEMCPY_HOST_TO_DEVICE, stream));
-    CHECK(aclrtMemcpyAsync(memory[1], sizeof b, b, sizeof b, ACL_MEMCPY_HOST_TO_DEVICE, stream));
+    CHECK(aclrtMemcpyAsync(memory[0], BYTES, a, BYTES, ACL_MEMCPY_HOST_TO_DEVICE, stream));
+    CHECK(aclrtMemcpyAsync(memory[1], BYTES, b, BYTES, ACL_MEMCPY_HOST_TO_DEVICE, stream));
 
     const aclTensorDesc *input_descs[] = {descs[0], descs[1]}, *output_descs[] = {descs[2]};
     const aclDataBuffer *inputs[] = {buffers[0], buffers[1]};
@@ -48,6 +50,8 @@ int main(int argc, char **argv) {
         CHECK(aclDestroyDataBuffer(buffers[i]));
         CHECK(aclrtFree(memory[i]));
     }
+    CHECK(aclrtFreeHost(a));
+    CHECK(aclrtFreeHost(b));
     CHECK(aclrtDestroyStream(stream));
     CHECK(aclrtResetDevice(0));
     CHECK(aclFinalize());

@@ -224,8 +224,7 @@ Code process_report(Reports sort, int64_t timeout_ms) {
     if (found == subscribers(sort).end())
         return fail(ACL_ERROR_RT_THREAD_SUBSCRIBE, "HA324", "this thread was unsubscribed while it waited");
     if (waited == Waited::Timeout)
-        return fail_quietly(ACL_ERROR_RT_REPORT_TIMEOUT,
-                            format("HA325: no callback came in %lld ms", static_cast<long long>(timeout_ms)));
+        return fail(ACL_ERROR_RT_REPORT_TIMEOUT, "HA325", format("timeout = %lld: no callback came in so many ms", static_cast<long long>(timeout_ms)));
     PostedPtr posted = found->second.posts.front();
     found->second.posts.pop_front();
     StreamPtr stream = posted->stream.lock();

@@ -42,14 +42,16 @@ thread_local Misuse* raised = nullptr;
 
 bool is_name(char letter) { return std::isalnum(static_cast<unsigned char>(letter)) || letter == '_'; }
 
-// All that stand behind "<verb> at " in a text: "a.py:3", or "main+0x1c (program)".
+// All that stand behind "<verb> at " in a text: "a.py:3", "main+0x1c (program)" ...
 std::vector<std::string> sites_of(const std::string& text, const char* verb) {
     std::vector<std::string> sites;
     std::string mark = std::string(verb) + " at ";
     for (size_t at = text.find(mark); at != std::string::npos; at = text.find(mark, at)) {
         at += mark.size();
         size_t end = std::min(text.find_first_of(",; ]", at), text.size());
-        if (text.compare(end, 2, " (") == 0 && text.find('+', at) < end) end = std::min(text.find(')', end) + 1, text.size());
+        size_t close = text.compare(end, 2, " (") == 0 ? text.find(')', end) : std::string::npos;
+        bool of_c = text.find('+', at) < end || text.find("+0x", end) < close; // "main+0x1c (program)", "main.c:12 (main+0x1c)"
+        if (close != std::string::npos && of_c) end = close + 1;
         sites.push_back(text.substr(at, end - at));
     }
     return sites;

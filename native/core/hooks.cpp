@@ -1,10 +1,7 @@
 #include "core/hooks.hpp"
 
 #include "core/message.hpp"
-
-#include <dlfcn.h>
-
-#include <cstring>
+#include "core/sites.hpp"
 
 namespace hostacl {
 
@@ -18,15 +15,7 @@ std::string call_site() {
         std::string site = hooks().site();
         if (!site.empty()) return site;
     }
-    const void* caller = Entry::caller();
-    Dl_info info{};
-    if (!caller || !::dladdr(caller, &info) || !info.dli_fname) return "";
-    const char* slash = std::strrchr(info.dli_fname, '/');
-    const char* file = slash ? slash + 1 : info.dli_fname;
-    auto address = reinterpret_cast<uintptr_t>(caller);
-    if (info.dli_sname)
-        return format("%s+0x%zx (%s)", info.dli_sname, address - reinterpret_cast<uintptr_t>(info.dli_saddr), file);
-    return format("%s+0x%zx", file, address - reinterpret_cast<uintptr_t>(info.dli_fbase));
+    return c_site(Entry::caller());
 }
 
 } // namespace hostacl

@@ -5,6 +5,7 @@
 #include "core/memory.hpp"
 #include "core/log.hpp"
 #include "core/message.hpp"
+#include "core/sites.hpp"
 
 #include <pthread.h>
 
@@ -18,11 +19,13 @@ void before_fork() {
     lock_arena();
     lock_messages();
     lock_findings();
+    lock_sites();
     lock_log();
 }
 
 void after_fork_in_parent() {
     unlock_log();
+    unlock_sites();
     unlock_findings();
     unlock_messages();
     unlock_arena();
@@ -32,6 +35,7 @@ void after_fork_in_parent() {
 // The threads that could have held or waited for a lock are gone: the locks start anew.
 void after_fork_in_child() {
     rebuild_log_lock();
+    rebuild_sites_lock();
     rebuild_findings_lock();
     rebuild_message_lock();
     rebuild_arena_lock();

@@ -163,9 +163,20 @@ Entry::~Entry() {
 const char* Entry::name() { return entry_state.name; }
 const void* Entry::caller() { return entry_state.caller; }
 
+namespace {
+
+Code keep_text(Code code, const std::string& text) {
+    tell_early(text);
+    own().last = code;
+    if (log_on(LogLevel::Error)) log_line(LogLevel::Error, format("%d %s", code, text.c_str()));
+    return code;
+}
+
+} // namespace
+
 Code fail(Code code, const char* rule, const std::string& text) {
     keep_report(rule, Entry::name(), text, code);
-    return fail_quietly(code, with_function(Entry::name(), rule, text));
+    return keep_text(code, with_function(Entry::name(), rule, text));
 }
 
 void tell_early(const std::string& text) {
@@ -188,14 +199,7 @@ void untell(const std::string& text) {
 
 Code fail_verbatim(Code code, const std::string& text) {
     keep_whole(text, code);
-    return fail_quietly(code, text);
-}
-
-Code fail_quietly(Code code, const std::string& text) {
-    tell_early(text);
-    own().last = code;
-    if (log_on(LogLevel::Error)) log_line(LogLevel::Error, format("%d %s", code, text.c_str()));
-    return code;
+    return keep_text(code, text);
 }
 
 void report(const char* rule, const std::string& text) { report_of(Entry::name(), rule, text); }

@@ -34,9 +34,6 @@ HACL_API Code fail(Code code, const char* rule, const std::string& text);
 // The same for a text that already names its function (a failure kept from an earlier call).
 HACL_API Code fail_verbatim(Code code, const std::string& text);
 
-// The same for an answer that is no misuse, such as a timeout of a thread that polls: nothing is reported.
-HACL_API Code fail_quietly(Code code, const std::string& text);
-
 // Keeps the text of an operator that failed in the call that submitted it, though that call succeeds: the code comes with
 // the next synchronize, which says the text again in place of this one unless it was read before.
 HACL_API void tell_early(const std::string& text);

@@ -40,6 +40,16 @@ def test_an_example_gives_the_right_values(built: Path, c_env: dict[str, str], p
 
 
 @needs_libpython
+@pytest.mark.parametrize("scheduler", ["eager", "deferred"])
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_an_example_breaks_no_rule(built: Path, c_env: dict[str, str], program: str, scheduler: str) -> None:
+    arguments = [built / "op_models"] if program == "add_model_dir" else []
+    env = {**c_env, "HOSTACL_OPS": str(built / "my_ops.py"), "HOSTACL_SCHEDULER": scheduler}
+    done = run([built / program, *arguments], env={**env, "HOSTACL_CHECK": "all", "HOSTACL_REPORT": "text"})
+    assert (done.stdout, done.stderr) == (f"{program}: right\n", "")
+
+
+@needs_libpython
 def test_a_custom_operator_needs_its_file(built: Path, c_env: dict[str, str]) -> None:
     done = try_run([built / "custom_op"], env=c_env)
     assert done.returncode == 1

@@ -21,7 +21,7 @@ class Misuse:
     """One way to break a rule. ``act(kit, wrong)`` breaks it, or with ``wrong`` False does the same put right.
 
     ``function``: pyACL's name of the function that is blamed; ``place``: where in its arguments; ``says``: what else the
-    message holds; ``also``: rules that are broken along with it in both cases.
+    message holds; ``also``: rules that are broken along with it in both cases; ``why``: the reason when it is of one face.
     """
 
     code: str
@@ -39,13 +39,14 @@ MISUSES: dict[str, Misuse] = {}
 
 
 def misuse(
-    code: str, function: str, place: str = "", *says: str, faces: tuple[str, ...] = BOTH, scheduler: str = "eager",
-    also: tuple[str, ...] = (), **settings: str,
+    code: str, function: str, place: str = "", *says: str, faces: tuple[str, ...] = BOTH, why: str = "",
+    scheduler: str = "eager", also: tuple[str, ...] = (), **settings: str,
 ) -> Callable[[Callable[[Kit, bool], Any]], Callable[[Kit, bool], Any]]:  # fmt: skip
     """Puts a misuse into the table."""
 
     def add(act: Callable[[Kit, bool], Any]) -> Callable[[Kit, bool], Any]:
-        assert MISUSES.get(code) is None, code
+        assert code not in MISUSES, code
+        assert faces == BOTH or why, code
         MISUSES[code] = Misuse(code, act, function, place, says, faces, scheduler, also, settings)
         return act
 

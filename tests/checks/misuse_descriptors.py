@@ -33,7 +33,7 @@ def foreign_handle(kit: Kit, wrong: bool) -> None:
     kit.execute("Abs", [(kit.host([0]) if wrong else x[0], x[1])], [y])
 
 
-@misuse("HA405", "set_tensor_shape", "numDims", "-1; allowed: 0 or more", faces=("c",))
+@misuse("HA405", "set_tensor_shape", "numDims", "-1; allowed: 0 or more", faces=("c",), why="pyACL counts dims itself")
 def bad_dims(kit: Kit, wrong: bool) -> None:
     kit.api.set_tensor_shape(kit.desc([4]), -1 if wrong else 1, kit.host(np.array([4], np.int64)))
 
@@ -43,7 +43,7 @@ def dim_index(kit: Kit, wrong: bool) -> None:
     kit.api.get_tensor_desc_dim_v2(kit.desc([2, 3]), 2 if wrong else 1)
 
 
-@misuse("HA407", "op.execute_v2", "", "len(input_desc) = 1, but len(inputs) = 2", faces=("python",))
+@misuse("HA407", "op.execute_v2", "", "len(inputs) = 2", faces=("python",), why="C has one count for both")
 def different_numbers(kit: Kit, wrong: bool) -> None:
     x, y = kit.tensor([4]), kit.tensor([4])
     kit.compile("Abs", [x], [y])
@@ -111,7 +111,7 @@ def const_changed(kit: Kit, wrong: bool) -> None:
     kit.run("ReduceSum", [x, (desc, buffer)], [y])
 
 
-@misuse("HA417", "op.set_attr_int", "attrName", "NULL", faces=("c",))
+@misuse("HA417", "op.set_attr_int", "attrName", "NULL", faces=("c",), why="pyACL takes no null name")
 def bad_attribute(kit: Kit, wrong: bool) -> None:
     kit.api.op.set_attr_int(kit.attr(), None if wrong else "axis", 1)
 

@@ -42,11 +42,6 @@ def bad_config(kit: Kit, wrong: bool) -> None:
     kit.api.init(kit.file("acl.json", '{"err_msg_mode": }' if wrong else '{"err_msg_mode": "1"}'))
 
 
-@misuse("HA105", "", "", faces=())
-def bad_setting(kit: Kit, wrong: bool) -> None:
-    """A setting is hostacl's own: tests/core/test_config.py has it."""
-
-
 @misuse("HA106", "rt.set_context", "context", "a destroyed context", "made at", "destroyed at")
 def dead_context(kit: Kit, wrong: bool) -> None:
     context, _ = kit.api.rt.create_context(0)
@@ -129,7 +124,7 @@ def overflow_mode(kit: Kit, wrong: bool) -> None:
         kit.api.rt.set_device_sat_mode(1)
 
 
-@misuse("HA121", "rt.get_group_info_detail", "groupInfo", "empty", faces=C)
+@misuse("HA121", "rt.get_group_info_detail", "groupInfo", "empty", faces=C, why="pyACL has no such function")
 def empty_group_info(kit: Kit, wrong: bool) -> None:
     info = kit.api.aclrtCreateGroupInfo()
     if not wrong:
@@ -141,6 +136,16 @@ def empty_group_info(kit: Kit, wrong: bool) -> None:
 def injected(kit: Kit, wrong: bool) -> None:
     with inject(507008, call="acl.rt.set_device" if wrong else "acl.rt.set_context"):
         kit.api.rt.set_device(0)
+
+
+@misuse("HA123", "rt.get_overflow_status", "", "results of more than 4096 bytes")
+def large_results_before(kit: Kit, wrong: bool) -> None:
+    x, y, status = kit.tensor([5000]), kit.tensor([5000]), kit.device(64)
+    if not wrong:
+        kit.api.rt.reset_overflow_status(kit.stream)
+    kit.run("Add", [x, x], [y])
+    kit.api.rt.get_overflow_status(status, 64, kit.stream)
+    kit.wait()
 
 
 @misuse("HA124", "rt.set_device", "", "aclFinalize was called before")

@@ -213,6 +213,15 @@ def thread_not_subscribed(kit: Kit, wrong: bool) -> None:
     _with_callbacks(kit, lambda _: None, wrong)
 
 
+@misuse("HA325", "rt.process_report", "timeout", "1: no callback came")
+def no_callback(kit: Kit, wrong: bool) -> None:
+    kit.api.rt.subscribe_report(threading.get_ident(), kit.stream)
+    if not wrong:
+        kit.api.rt.launch_callback(lambda _: None, 0, 0, kit.stream)
+    kit.api.rt.process_report(1)
+    kit.api.rt.unsubscribe_report(threading.get_ident(), kit.stream)
+
+
 @misuse("HA326", "rt.get_error_code_from_exception_info", "info", "the exception info callback was given", also=("HA510",))
 def exception_info(kit: Kit, wrong: bool) -> None:
     infos: list[int] = []

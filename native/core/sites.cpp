@@ -1,0 +1,104 @@
+#include "core/sites.hpp"
+
+#include "core/checks.hpp"
+#include "core/message.hpp"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <new>
+#include <vector>
+
+namespace hostacl {
+namespace {
+
+struct Lines {
+    std::mutex mutex;
+    std::map<const void*, std::string> known; // by return address
+};
+
+Lines& lines() {
+    static Lines& the_lines = *new Lines;
+    return the_lines;
+}
+
+struct Child {
+    const char* const* arguments;
+    int output;
+};
+
+int run_child(void* given) {
+    auto* child = static_cast<Child*>(given);
+    int nowhere = ::open("/dev/null", O_RDWR);
+    if (::dup2(child->output, STDOUT_FILENO) < 0 || ::dup2(nowhere, STDERR_FILENO) < 0) ::_exit(127);
+    ::execvp(child->arguments[0], const_cast<char* const*>(child->arguments));
+    ::_exit(127);
+}
+
+std::string read_all(int input) {
+    std::string text;
+    char part[512];
+    for (ssize_t size; (size = ::read(input, part, sizeof part)) > 0;) text.append(part, static_cast<size_t>(size));
+    return text;
+}
+
+// What a command prints. Its end sends the program no signal, and the program's own wait() does not see it.
+std::string output_of(const char* const* arguments) {
+    constexpr size_t kStack = 64 << 10;
+    int ends[2];
+    if (::pipe2(ends, O_CLOEXEC) != 0) return "";
+    std::vector<char> stack(kStack);
+    Child child{arguments, ends[1]};
+    int pid = ::clone(run_child, stack.data() + kStack, CLONE_VM | CLONE_VFORK, &child);
+    ::close(ends[1]);
+    std::string text = pid > 0 ? read_all(ends[0]) : "";
+    ::close(ends[0]);
+    if (pid > 0) ::waitpid(pid, nullptr, __WCLONE);
+    return text;
+}
+
+// "main.c:12", or "" when there is no debug information, or nothing that reads it.
+std::string source_line(const Dl_info& info, const void* return_address) {
+    bool fixed = reinterpret_cast<uintptr_t>(info.dli_fbase) == 0x400000; // a program that is not position independent
+    uintptr_t call = reinterpret_cast<uintptr_t>(return_address) - 1;
+    std::string address = format("0x%zx", static_cast<size_t>(fixed ? call : call - reinterpret_cast<uintptr_t>(info.dli_fbase)));
+    const char* arguments[] = {"addr2line", "-s", "-e", info.dli_fname, address.c_str(), nullptr};
+    std::string line = output_of(arguments);
+    line.resize(std::min(line.find_first_of(" \n"), line.size()));
+    return line.find('?') == std::string::npos && line.find(':') != std::string::npos ? line : "";
+}
+
+std::string known_line(const Dl_info& info, const void* return_address) {
+    std::lock_guard<std::mutex> guard(lines().mutex);
+    auto [at, is_new] = lines().known.try_emplace(return_address);
+    if (is_new) at->second = source_line(info, return_address);
+    return at->second;
+}
+
+} // namespace
+
+std::string c_site(const void* caller) {
+    Dl_info info{};
+    if (!caller || !::dladdr(caller, &info) || !info.dli_fname) return "";
+    const char* slash = std::strrchr(info.dli_fname, '/');
+    const char* file = slash ? slash + 1 : info.dli_fname;
+    auto address = reinterpret_cast<uintptr_t>(caller);
+    std::string place = info.dli_sname
+                            ? format("%s+0x%zx", info.dli_sname, address - reinterpret_cast<uintptr_t>(info.dli_saddr))
+                            : format("%s+0x%zx", file, address - reinterpret_cast<uintptr_t>(info.dli_fbase));
+    std::string line = checking(kOrigins) ? known_line(info, caller) : "";
+    if (!line.empty()) return line + " (" + place + ")";
+    return info.dli_sname ? place + " (" + file + ")" : place;
+}
+
+void lock_sites() { lines().mutex.lock(); }
+void unlock_sites() { lines().mutex.unlock(); }
+void rebuild_sites_lock() { new (&lines().mutex) std::mutex; }
+
+} // namespace hostacl
