@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,6 +12,10 @@ from numpy.typing import NDArray
 from hostacl.ops.pooling import tiles
 
 Array = NDArray[Any]
+
+
+BLOCK_BYTES = 1 << 20
+"""How much is resampled at a time: what stays in a cache."""
 
 
 class Taps(NamedTuple):
@@ -45,11 +50,15 @@ def resampled(x: Array, taps: Sequence[Taps]) -> Array:
     for one in taps:
         shape[one.axis] = len(one.places)
     result = np.empty(shape, x.dtype if x.dtype.kind == "f" else np.float64)
-    for part in pieces(result, taps):
-        piece = x[part].astype(np.float64)
-        for one in taps:
-            piece = _forward(piece, one)
-        result[part] = piece
+    first = min(one.axis for one in taps)
+    flat, target = (array.reshape(prod(x.shape[:first]), *array.shape[first:]) for array in (x, result))
+    order = sorted(taps, key=lambda one: (len(one.places) / max(one.length, 1), -one.axis))  # what grows least comes first
+    step = max(1, len(target) * BLOCK_BYTES // max(8 * max(x.size, target.size), 1))
+    for start in range(0, len(target), step):
+        piece = flat[start : start + step].astype(np.float64)
+        for one in order:
+            piece = _forward(piece, one._replace(axis=one.axis - first + 1))
+        target[start : start + step] = piece
     return result
 
 
@@ -64,10 +73,17 @@ def _forward(x: Array, one: Taps) -> Array:
         return np.take(x, one.places[:, 0], axis=one.axis)
     column = [1] * x.ndim
     column[one.axis] = len(one.places)
-    total: Any = 0
+    careful = bool((one.weight == 0).any()) and not np.isfinite(np.sum(x))
+    total: Any = None
     for tap in range(one.places.shape[1]):
         weight = one.weight[:, tap].reshape(column)
-        total = total + np.where(weight != 0, np.take(x, one.places[:, tap], axis=one.axis) * weight, 0)
+        if not weight.any() and total is not None:
+            continue
+        term = np.take(x, one.places[:, tap], axis=one.axis)
+        np.multiply(term, weight, out=term)
+        if careful:
+            term[np.broadcast_to(weight == 0, term.shape)] = 0
+        total = term if total is None else np.add(total, term, out=total)
     return np.asarray(total)
 
 
