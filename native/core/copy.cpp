@@ -173,6 +173,7 @@ class CopyTask : public Task {
         digest_ = digest(copy_);
     }
     Failure run() override {
+        if (std::string gone = gone_memory(); !gone.empty()) return {ACL_ERROR_RT_AICORE_EXCEPTION, gone};
         if (watched_ && digest(copy_) != digest_)
             report("HA222",
                    format("the source of a %s%s was changed while the copy was pending; the new bytes are copied",
@@ -187,6 +188,17 @@ class CopyTask : public Task {
     std::string describe() const override { return describe_copy(copy_, dst_, src_); }
 
   private:
+    // Unknown host memory that the program gave back before the copy ran: nothing keeps it.
+    std::string gone_memory() const {
+        for (const End* end : {&dst_, &src_}) {
+            if (end->block || (end == &src_ && !staged_.empty()) || is_mapped(end->address, end->extent)) continue;
+            return format("HA218: aclrtMemcpyAsync(): %s = 0x%zx: the host memory of a %s%s was freed before it ran; keep it until the "
+                          "stream is synchronized",
+                          end == &dst_ ? copy_.dst_name : copy_.src_name, static_cast<size_t>(end->address), describe().c_str(),
+                          submitted_at(site).c_str());
+        }
+        return "";
+    }
     Copy copy_;
     End dst_, src_;
     std::vector<uint8_t> staged_;

@@ -15,7 +15,7 @@
 namespace hostacl {
 namespace {
 
-constexpr Code kNoDynamic = 148050, kInternal = 500000;
+constexpr Code kNoDynamic = 148050, kInternal = 500000, kGone = 507015;
 
 Failure run_request(Request& request) {
     auto run = hooks().run;
@@ -39,7 +39,10 @@ bool lies_in(const Argument& argument, uintptr_t start, uintptr_t end) {
 class OperatorTask : public Task {
   public:
     explicit OperatorTask(std::unique_ptr<Request> request) : request_(std::move(request)) { site = request_->site; }
-    Failure run() override { return run_request(*request_); }
+    Failure run() override {
+        Failure gone = gone_memory();
+        return gone.code ? gone : run_request(*request_);
+    }
     bool enters_python() const override { return true; }
     std::string describe() const override { return "operator " + std::string(request_->op); }
     unsigned uses(uintptr_t start, uintptr_t end) const override {
@@ -53,6 +56,20 @@ class OperatorTask : public Task {
     const Request& request() const { return *request_; }
 
   private:
+    // Unknown host memory that the program gave back before the operator ran: nothing keeps it.
+    Failure gone_memory() const {
+        for (const auto* list : {&request_->inputs, &request_->outputs})
+            for (const Argument& argument : *list) {
+                if (argument.block || argument.absent || argument.is_const || !argument.copy.empty()) continue;
+                if (is_mapped(reinterpret_cast<uintptr_t>(argument.data), argument.bytes)) continue;
+                return {kGone, named(request_->function, format("HA218 %s: the host memory at %p of %s[%zu] was freed before it ran; keep "
+                                                                "it until the stream is synchronized",
+                                                                request_->op, argument.data, list == &request_->inputs ? "inputs" : "outputs",
+                                                                static_cast<size_t>(&argument - list->data())) +
+                                                             submitted_at(site))};
+            }
+        return {};
+    }
     std::unique_ptr<Request> request_;
 };
 

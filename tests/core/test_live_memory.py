@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+import mmap
 from collections.abc import Callable
 
 import numpy as np
@@ -109,3 +111,37 @@ def test_an_attribute_that_is_no_number_is_a_type_error() -> None:
     desc = acl.create_tensor_desc(0, [8], 2)
     with pytest.raises(TypeError, match="attr"):
         acl.op.infer_shape("Add", [desc], [], 1, [desc], np.arange(3))
+
+
+def mapped(size: int) -> int:
+    """Host memory that can be given back to the system."""
+    libc = ctypes.CDLL(None)
+    libc.mmap.restype = ctypes.c_void_p
+    return int(libc.mmap(None, ctypes.c_size_t(size), 3, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, -1, ctypes.c_long(0)))
+
+
+@pytest.mark.parametrize("to_device", [True, False])
+def test_host_memory_that_is_gone_when_its_copy_runs(to_device: bool) -> None:
+    with hostacl.settings(scheduler="deferred", cann="8.0"):
+        host, there = mapped(mmap.PAGESIZE), device_memory(64)
+        ends = (there, 64, host, 64, 1) if to_device else (host, 64, there, 64, 2)
+        assert acl.rt.memcpy_async(*ends, 0) == 0
+        assert ctypes.CDLL(None).munmap(ctypes.c_void_p(host), ctypes.c_size_t(mmap.PAGESIZE)) == 0
+        assert acl.rt.synchronize_stream(0) == 507015
+    text = messages()
+    for part in ("HA218", "src" if to_device else "dst", hex(host), "freed before it ran", "submitted at"):
+        assert part in text
+
+
+def test_host_memory_that_is_gone_when_its_operator_runs() -> None:
+    x, y = device(np.zeros(8, np.float32)), device(np.zeros(8, np.float32))
+    host = mapped(mmap.PAGESIZE)
+    acl.update_data_buffer(x.buffer, host, 32)
+    with hostacl.settings(scheduler="deferred"):
+        given = arguments("Abs", [x], [y], 0)
+        assert acl.op.compile_and_execute_v2(*given, 0, 0, None, 0) == 0
+        assert ctypes.CDLL(None).munmap(ctypes.c_void_p(host), ctypes.c_size_t(mmap.PAGESIZE)) == 0
+        assert acl.rt.synchronize_stream(0) == 507015
+    text = messages()
+    for part in ("HA218", "Abs", "inputs[0]", "freed before it ran", "submitted at"):
+        assert part in text

@@ -184,7 +184,7 @@ class BadRange(Rule, code="HA420", title="bad shape range", returns="100000"):
     """
 
 
-class StorageDiffers(Rule, code="HA421", title="storage that cannot hold its tensor", returns="500002, or 507018 at synchronize"):
+class StorageDiffers(Rule, code="HA421", title="storage too small for its tensor", returns="500002, or 507018 at synchronize"):
     """Two descriptors of a conversion do not fit each other, or a storage shape cannot hold the origin shape.
 
     TransData between formats keeps the data type and the origin shape; the private format's shape is padded to whole blocks.

@@ -153,8 +153,9 @@ class AddressMapping(Rule, code="HA226", title="addresses and memory that do not
     """
 
 
-class DeadMemory(Rule, code="HA218", title="not live memory", returns="107000, or 100000 for an argument of an operator"):
-    """The address belongs to no live allocation and to no memory of this process.
+class DeadMemory(Rule, code="HA218", title="not live memory", returns="107000; 100000 for an argument of an operator; 507015"):
+    """The address belongs to no live allocation and to no memory of this process; or it did, and was freed before a queued copy
+    or operator that uses it ran (507015 at synchronize).
 
     From: our choice.
     """
