@@ -1,4 +1,4 @@
-"""What the rules of use cost: a small Add and its synchronize with the cheap rules, and with all of them, against none at all."""
+"""What the rules of use cost: a small Add and its synchronize with the cheap rules, and with all of them, against none."""
 
 from __future__ import annotations
 

@@ -71,7 +71,7 @@ def outcome(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, str], s
 
 def run(folder: Path, *options: str) -> tuple[dict[str, str], str]:
     (folder / "test_misuse.py").write_text(TESTS)
-    command = [sys.executable, "-m", "pytest", "-v", "-p", "no:cacheprovider", "-p", "hostacl.testing.plugin", *options, "."]
+    command = [sys.executable, "-m", "pytest", "-v", "-p", "no:cacheprovider", "-p", "pytest_hostacl", *options, "."]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120, check=False)
     found: dict[str, str] = {}
     for name, word in re.findall(r"::test_(\w+) (\w+)", done.stdout):

@@ -1,6 +1,7 @@
 """The pytest plugin: with ``--hostacl-check`` a test fails when the program it runs breaks a rule of use.
 
-Without the option it only offers the fixture ``acl_device``. Nothing of hostacl is loaded before it is needed.
+Without the option it only offers the fixture ``acl_device``. A package of its own: pytest loads it in every run, hostacl only
+when it is needed.
 """
 
 from __future__ import annotations
