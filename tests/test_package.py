@@ -27,6 +27,7 @@ def test_no_symlinks_and_no_strays() -> None:
     assert {name.split("/")[0] for name in NAMES if not name.startswith("..")} <= {
         "acl",
         "hostacl",
+        "pytest_hostacl",
         f"hostacl-{DISTRIBUTION.version}.dist-info",
     }
 
@@ -37,6 +38,7 @@ def test_no_symlinks_and_no_strays() -> None:
         "hostacl/py.typed",
         "acl/py.typed",
         "acl/__init__.py",
+        "pytest_hostacl/__init__.py",
         "hostacl/libhostacl_core.so",
         "hostacl/ops/facts/operators.json",
         "hostacl/toolkit/bin/atc",
