@@ -51,10 +51,10 @@ def check_modes(call: Call) -> None:
 
 def new_size(call: Call) -> tuple[Dim, Dim]:
     """size: height and width, each 1 or more."""
-    count = dims.count(call.shape("size"))
+    count = len(call.attr("size")) if "size" in call.attrs else dims.count(call.shape("size"))
     if isinstance(count, int) and count != 2:
-        raise call.refuse("HA504", f"size = {dims.text(call.shape('size'))}; allowed: two elements, height and width.")
-    if not call.known("size"):
+        raise call.refuse("HA504", f"size has {count} elements; allowed: two, height and width.")
+    if "size" not in call.attrs and not call.known("size"):
         return Between(), Between()
     height, width = call.ints("size")
     if min(height, width) < 1:
@@ -73,9 +73,9 @@ def taps_of(axes: tuple[int, int], old: tuple[int, ...], new: Any, smooth: bool,
     return found
 
 
-@kernel("ResizeNearestNeighborV2", shape=resized("x"), values=("size",))
+@kernel("ResizeNearestNeighborV2", "ResizeNearestNeighborV2D", shape=resized("x"), values=("size",))
 def resize_nearest_neighbor_v2(
-    x: Array, size: Array, align_corners: bool, half_pixel_centers: bool, formats: dict[str, int]
+    x: Array, size: Any, align_corners: bool, half_pixel_centers: bool, formats: dict[str, int]
 ) -> Array:
     """Each pixel of the new plane is one of x: floor(i·old/new).
 
@@ -98,9 +98,9 @@ def resize_nearest_neighbor_v2_grad(
     return spread(grads, taps_of(axes, tuple(old), new, False, align_corners, half_pixel_centers))
 
 
-@kernel("ResizeBilinearV2", shape=resized("x"), values=("size",))
+@kernel("ResizeBilinearV2", "ResizeBilinearV2D", shape=resized("x"), values=("size",))
 def resize_bilinear_v2(
-    x: Array, size: Array, align_corners: bool, half_pixel_centers: bool, formats: dict[str, int]
+    x: Array, size: Any, align_corners: bool, half_pixel_centers: bool, formats: dict[str, int]
 ) -> Array:
     """Each pixel of the new plane lies between four of x, at i·old/new along each axis.
 

@@ -87,6 +87,27 @@ def upsample_nearest_3d(x: Array, scales: Sequence[float], call: Call) -> Array:
     return resampled(x, nearest_taps(x.shape[2:], new[2:], scales))
 
 
+def line_shape(call: Call) -> Shape:
+    """x with a new length."""
+    x = rank_is(call, "x", 3)
+    wanted, scales = call.attr("output_size"), call.attr("scales")
+    if (len(wanted), len(scales)) not in ((1, 0), (0, 1)):
+        told = f"output_size = {list(wanted)}, scales = {list(scales)}"
+        raise call.refuse("HA508", f"{told}; allowed: one number in one of them, the other empty.")
+    size = wanted[0] if len(wanted) else scaled(x[2], scales[0])
+    if isinstance(size, int) and (size < 1 or x[2] == 0):
+        raise call.refuse("HA508", f"x = {dims.text(x)} to a length of {size}; allowed: 1 or more for both.")
+    return (*x[:2], size)
+
+
+@kernel("UpsampleNearest1d", shape=line_shape)
+def upsample_nearest_1d(x: Array, scales: Sequence[float], call: Call) -> Array:
+    """Each element of the new lines (N, C, L) is one of x: floor(i·old/new), with scales floor(i/scale)."""
+    (old,), new = x.shape[2:], int(line_shape(call)[2])  # type: ignore[arg-type]
+    place = steps((old,), (new,), scales)[0](np.arange(new, dtype=np.float64))
+    return resampled(x, [nearest(2, old, np.floor(place))])
+
+
 @kernel("UpsampleNearest3dGrad", shape=gradient_shape)
 def upsample_nearest_3d_grad(grad_output: Array, input_size: Sequence[int], scales: Sequence[float]) -> Array:
     """The gradient of UpsampleNearest3d: each one added to the element it came from."""

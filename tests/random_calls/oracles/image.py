@@ -16,7 +16,8 @@ from random_calls.oracle import Within, finite, oracle, shapes
 AXES = {formats.NCHW: (2, 3), formats.NHWC: (1, 2), formats.ND: (2, 3)}
 
 
-@shapes("ResizeNearestNeighborV2", "ResizeNearestNeighborV2Grad", "ResizeBilinearV2")
+@shapes("ResizeNearestNeighborV2", "ResizeNearestNeighborV2Grad", "ResizeBilinearV2",
+        "ResizeNearestNeighborV2D", "ResizeBilinearV2D")  # fmt: skip
 def resize_call(d: Dice) -> None:
     one = d.wants("one element")
     layout = d.choose(*AXES)
@@ -27,14 +28,17 @@ def resize_call(d: Dice) -> None:
         size[1] = d.int(40, 80)
     source = d.generation.inputs[0].name
     d.tensor(source, tuple(shape), format=layout)
-    d.value("size", np.array(size))
+    if "size" in d.prototype.attrs:
+        d.attrs["size"] = ("list_int", size)
+    else:
+        d.value("size", np.array(size))
     centred = d.attr("half_pixel_centers", True) if "half_pixel_centers" in d.generation.attrs else False
     if not centred:
         d.attr("align_corners", True)
     d.values.setdefault("align_corners", False)
     d.values.update(axes=AXES[layout], new=size)
     code = d.dtype
-    if d.prototype.op_type == "ResizeBilinearV2":
+    if d.prototype.op_type.startswith("ResizeBilinearV2"):
         code = dtypes.FLOAT
         if "dtype" in d.generation.attrs:
             code = d.attr("dtype", dtypes.FLOAT)
@@ -54,7 +58,7 @@ def nearest_place(i: int, old: int, new: int, align: bool, half: bool) -> int:
     return min(math.floor(at), old - 1)
 
 
-@oracle("ResizeNearestNeighborV2")
+@oracle("ResizeNearestNeighborV2", "ResizeNearestNeighborV2D")
 def nearest(x: Any, align_corners: bool, half_pixel_centers: bool, dice: Dice) -> Any:
     result = x
     for axis, new in zip(dice.values["axes"], dice.values["new"], strict=True):
@@ -97,7 +101,7 @@ def mixed(x: Any, axis: int, new: int, align: bool, half: bool) -> Any:
     return np.moveaxis(np.stack(parts), 0, axis)
 
 
-@oracle("ResizeBilinearV2")
+@oracle("ResizeBilinearV2", "ResizeBilinearV2D")
 def bilinear(x: Any, align_corners: bool, half_pixel_centers: bool, dice: Dice) -> Any:
     y, size = np.asarray(x, np.float64), finite(np.asarray(x, np.float64))
     for axis, new in zip(dice.values["axes"], dice.values["new"], strict=True):

@@ -88,3 +88,25 @@ def smooth(x: Any, dice: Dice) -> Any:
 @oracle("UpsampleTrilinear3dGrad", family="image")
 def smooth_grad(grad_output: Any, dice: Dice) -> Any:
     return both(grad_output, [one.T for one in weights(dice, True)])
+
+
+@shapes("UpsampleNearest1d")
+def line_call(d: Dice) -> None:
+    one = d.wants("one element")
+    shape = (0 if d.wants("empty") else 1 if one else d.int(1, 3), 1 if one else d.int(1, 3), 1 if one else d.int(1, 6))
+    new = 1 if one else d.int(40, 60) if d.wants("long") else d.int(1, 9)
+    d.tensor("x", shape)
+    if d.chance(0.3) and not one:
+        scale = d.choose(2.0, 1.5, 0.5) if shape[2] > 1 else 2.0
+        new = int(shape[2] * scale)
+        d.attrs["scales"], d.attrs["output_size"] = ("list_float", [scale]), ("list_int", [])
+        d.values["places"] = [min(int(i / scale), shape[2] - 1) for i in range(new)]
+    else:
+        d.attrs["output_size"] = ("list_int", [new])
+        d.values["places"] = [i * shape[2] // new for i in range(new)]
+    d.output("y", d.dtype, (*shape[:2], new))
+
+
+@oracle("UpsampleNearest1d", family="image")
+def line(x: Any, dice: Dice) -> Any:
+    return np.stack([x[:, :, at] for at in dice.values["places"]], axis=2)
