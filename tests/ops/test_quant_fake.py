@@ -17,7 +17,7 @@ def test_the_range_is_moved_so_that_0_is_a_step():
 
 
 def test_a_narrow_range_is_symmetric():
-    x = np.linspace(-2, 2, 9, dtype=np.float32)
+    x = np.linspace(-2, 2, 8, dtype=np.float32)
     y = run("FakeQuantWithMinMaxVars", x, np.array(-1, np.float32), np.array(1, np.float32), num_bits=8, narrow_range=True)
     np.testing.assert_allclose(y.min(), -1, rtol=1e-6)
     np.testing.assert_allclose(y, -y[::-1], atol=1e-6)
