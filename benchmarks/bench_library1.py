@@ -380,6 +380,16 @@ def indexing() -> Iterator[Case]:
         lambda out, g, i: (out.fill(0), np.add.at(out, i, g)),
         {"num_weights": 1000},
     )
+    yield from combining(table, rows, updates, ids)
+    batches, each = normal(64, 512, 64), RNG.integers(0, 512, (64, 256))
+    yield Case(
+        "GatherV2 of batches",
+        "GatherV2",
+        (batches, each, np.array(1, np.int32)),
+        lambda out, x, i, _: np.copyto(out, np.take_along_axis(x, i[:, :, None], 1)),
+        {"batch_dims": 1},
+        const=(2,),
+    )
     classes = RNG.integers(0, 100, 10000).astype(np.int32)
     on, off = np.ones((), np.float32), np.zeros((), np.float32)
     yield Case(
@@ -389,6 +399,45 @@ def indexing() -> Iterator[Case]:
         lambda out, i, *_: (out.fill(0), out.__setitem__((np.arange(10000), i), 1)),
         {"axis": -1},
         const=(1,),
+    )
+
+
+def combining(table: Array, rows: Array, updates: Array, ids: Array) -> Iterator[Case]:
+    """Combining of rows and elements beyond sums along the first axis."""
+    count = np.array(1000, np.int32)
+    for name, start, function in (
+        ("Max", -np.inf, np.maximum), ("Min", np.inf, np.minimum), ("Prod", 1, np.multiply)
+    ):  # fmt: skip
+        yield Case(
+            f"UnsortedSegment{name}",
+            f"UnsortedSegment{name}",
+            (updates, ids, count),
+            lambda out, x, i, _, s=start, f=function: (out.fill(s), f.at(out, i, x)),
+            const=(2,),
+        )
+    yield Case(
+        "ScatterMul rows",
+        "ScatterMul",
+        (table, rows, updates),
+        lambda out, x, i, u: (np.copyto(out, x), np.multiply.at(out, i, u)),
+    )
+    wide, across = np.ascontiguousarray(table[:8192].T), np.ascontiguousarray(updates.T)
+    for name in ("IndexAdd", "InplaceIndexAdd"):
+        for axis, x, each in ((0, table, updates), (1, wide, across)):
+            yield Case(
+                f"{name} {axis}",
+                name,
+                (x, (rows % x.shape[axis]).astype(np.int32), each),
+                lambda out, x, i, u, a=axis: (np.copyto(out, x), np.add.at(out, (slice(None),) * a + (i,), u)),
+                {"axis": axis},
+            )
+    square, places = positive(1024, 1024), RNG.integers(0, 1024, (1024, 1024))
+    yield Case(
+        "ScatterElements mul",
+        "ScatterElements",
+        (square, places, square),
+        lambda out, x, i, u: (np.copyto(out, x), np.multiply.at(out, (np.arange(1024)[:, None], i), u)),
+        {"axis": 1, "reduction": "mul"},
     )
 
 

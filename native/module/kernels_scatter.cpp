@@ -81,12 +81,13 @@ struct Limit {
   std::unique_ptr<std::uint8_t[]> times;
 };
 
-// A call: out = target, then changed by updates; out may be the target, or float32 where the others are of a half type.
+// A call: out = target, then changed by updates; out may be the target, or float32 or float64 where the others are narrower.
 struct Scatter {
   View target, updates, out;
   Places places;
   std::int64_t width = 1;
   Owned held_target, held_updates;
+  std::unique_ptr<double[]> wide;
 
   bool read_arrays(const char* name, PyObject* in, PyObject* change, PyObject* result) {
     if (!view(in, {name, "target"}, &target) || !view_output(result, {name, "out"}, &out)) return false;
@@ -94,9 +95,9 @@ struct Scatter {
     if (!target.dense && !replace_by_copy(&target, {name, "target"}, &held_target)) return false;
     if (!out.dense || !same_shape(out, target)) return refuse_shape(out, {name, "out"}, "the shape of target, contiguous");
     if (updates.kind != target.kind || updates.size != target.size) return refuse_dtype(updates, {name, "updates"}, "the dtype of target");
-    const bool widened = out.kind == kFloat && narrow_float(target);
+    const bool widened = (out.kind == kFloat || out.kind == kDouble) && narrow_float(target);
     const bool same = out.kind == target.kind && out.size == target.size;
-    return widened || same || refuse_dtype(out, {name, "out"}, "the dtype of target, float32 where that is a half type");
+    return widened || same || refuse_dtype(out, {name, "out"}, "the dtype of target, or a wider float than it");
   }
 
   bool read_rows(const char* name, PyObject* const* args) {
@@ -126,7 +127,7 @@ struct Scatter {
 
   void start() const {
     if (out.kind != target.kind) {
-      table().convert[target.kind][kFloat](target.data, out.data, static_cast<std::size_t>(out.count), false);
+      table().convert[target.kind][out.kind](target.data, out.data, static_cast<std::size_t>(out.count), false);
     } else if (out.data != target.data) {
       std::memcpy(out.data, target.data, static_cast<std::size_t>(out.count * out.size));
     }
@@ -134,10 +135,10 @@ struct Scatter {
 
   // Calls each(places, updates, n) for one block of them after the other, as long as it gives true.
   template <class Each>
-  bool blocks(Each each) const {
+  bool blocks(Each each, std::int64_t most = kPlaces) const {
     std::int64_t room[kPlaces];
-    for (std::int64_t i = 0; i < places.count(); i += kPlaces) {
-      const std::int64_t n = places.count() - i < kPlaces ? places.count() - i : kPlaces;
+    for (std::int64_t i = 0; i < places.count(); i += most) {
+      const std::int64_t n = places.count() - i < most ? places.count() - i : most;
       if (!each(places.fill(i, n, room), updates.data + i * width * updates.size, n)) return false;
     }
     return true;
@@ -166,6 +167,24 @@ struct Scatter {
     return few_in(limit, limit.rows < kBuckets ? kBuckets : limit.rows);
   }
 
+  // Updates are widened to doubles, a few rows at a time.
+  bool widens() const { return out.kind == kDouble && updates.kind != kDouble; }
+  std::int64_t rows_at_once() const { return width < kPlaces ? kPlaces / (width > 0 ? width : 1) : 1; }
+  bool make_room() {
+    if (!widens()) return true;
+    wide.reset(new (std::nothrow) double[static_cast<std::size_t>(rows_at_once() * (width > 0 ? width : 1))]);
+    return wide != nullptr || PyErr_NoMemory() != nullptr;
+  }
+  template <int op>
+  bool run_widened() const {
+    const ConvertLoop widen = table().convert[updates.kind][kDouble];
+    return blocks([&](const std::int64_t* rows, const char* from, std::int64_t n) {
+      widen(from, wide.get(), static_cast<std::size_t>(n * width), false);
+      combine_rows<op, double>(out.data, rows, wide.get(), static_cast<std::size_t>(n), static_cast<std::size_t>(width));
+      return true;
+    }, rows_at_once());
+  }
+
   // False when a row gets more than limit updates (0: no limit); nothing is done then.
   template <int op>
   bool run(const Limit& limit) const {
@@ -177,6 +196,8 @@ struct Scatter {
         assign_rows(out.data, rows, from, n, width * out.size);
         return true;
       });
+    } else if (widens()) {
+      return run_widened<op>();
     } else {
       const Rows loop = combine_kind<op>(out.kind);
       const ScatterRows floats = out.kind == kFloat ? table().scatter_rows[op][updates.kind] : nullptr;
@@ -219,6 +240,7 @@ PyObject* scatter(PyObject*, PyObject* const* args, Py_ssize_t n) {
     if (!known && !refuse_dtype(call.out, {name, "out"}, kNumbers)) return nullptr;
   }
   Limit limit;
+  if (!call.make_room()) return nullptr;
   if (n > least && !read_limit(name, args[least], call, &limit)) return nullptr;
   return PyBool_FromLong(call.run<op>(limit));
 }

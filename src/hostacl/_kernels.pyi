@@ -6,8 +6,8 @@ overlaps the output other than exactly in place is copied first. Inputs broadcas
 never grown.
 
 "floats" below are float16, bfloat16, float32 and float64, all arrays of one call of one dtype. The half types are widened
-to float32, computed and rounded once to nearest even. Results do not depend on the SIMD level (but see convolve, softmax) or the
-number of threads.
+to float32, computed and rounded once to nearest even. Results do not depend on the SIMD level (but see convolve, softmax)
+or the number of threads.
 
 TypeError: not an ndarray, a dtype the function does not take, dtypes that differ. ValueError: shapes that do not fit, a
 read-only output. Calls of 64 Ki elements and more release Python's lock; from 256 Ki on they use the thread pool.
@@ -209,7 +209,7 @@ def running_min(x: _Array, values: _Array, places: NDArray[np.int64], /) -> None
     """The smallest so far along the middle axis and its last place; from a NaN on NaN and the last one's place. Not float64."""
 
 # Scatters: out = target, then changed by updates, one after the other. out is contiguous, of target's shape and dtype, or
-# float32 for a target of a half type; it may be target. float32 (and halves into it), float64 and integers, which wrap.
+# float32 or float64 for a narrower float; it may be target. float32, float64 (floats into them) and integers, which wrap.
 # Numbers, int32 or int64, count from the end when negative; one out of range is an IndexError, and nothing was written.
 # All give True.
 def scatter_add(target: _Array, rows: _Array, updates: _Array, out: _Array, limit: int = 0, /) -> bool:

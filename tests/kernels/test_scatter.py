@@ -66,6 +66,22 @@ def test_halves_are_widened_into_float32(name: str, width: int, dtype: Any) -> N
 
 
 @pytest.mark.usefixtures("level")
+@pytest.mark.parametrize("dtype", [*HALVES, np.dtype(np.float32)], ids=str)
+@pytest.mark.parametrize("name", [name for name in MEANINGS if name != "scatter_assign"])
+@pytest.mark.parametrize("width", [0, 1, 37, 1500])
+def test_floats_are_widened_into_float64(name: str, width: int, dtype: Any) -> None:
+    rng = np.random.default_rng(width)
+    target, updates = (rng.standard_normal((size, width)).astype(dtype) for size in (5, 60))
+    rows, out, want = rng.integers(0, 5, 60), np.empty((5, width)), np.empty((5, width))
+    getattr(_kernels, name)(target, rows, updates, out)
+    getattr(_kernels, name)(target.astype(np.float64), rows, updates.astype(np.float64), want)
+    np.testing.assert_array_equal(out, want)
+    if width == 1:
+        getattr(_kernels, name.replace("scatter", "elements"))(target, rows[:, None], updates, 0, out)
+        np.testing.assert_array_equal(out, want)
+
+
+@pytest.mark.usefixtures("level")
 @pytest.mark.parametrize("dtype", [np.float32, np.int8])
 @pytest.mark.parametrize("name", MEANINGS)
 @pytest.mark.parametrize("axis", [0, 1, 2])
@@ -144,8 +160,8 @@ def test_refusals() -> None:
         _kernels.scatter_assign(target, np.array([0, 1]), updates.astype(np.int8), out)
     with pytest.raises(TypeError, match=r"scatter_add\(\): out has dtype bool"):
         _kernels.scatter_add(target != 0, np.array([0, 1]), updates != 0, out != 0)
-    with pytest.raises(TypeError, match=r"scatter_add\(\): out has dtype float64; allowed: the dtype of target"):
-        _kernels.scatter_add(target, np.array([0, 1]), updates, out.astype(np.float64))
+    with pytest.raises(TypeError, match=r"scatter_add\(\): out has dtype int64; allowed: the dtype of target, or a wider"):
+        _kernels.scatter_add(target, np.array([0, 1]), updates, out.astype(np.int64))
     with pytest.raises(ValueError, match=r"elements_add\(\): indices .*no larger than it"):
         _kernels.elements_add(target, np.zeros((4, 2), np.int64), np.ones((4, 2), np.float32), 1, out)
     with pytest.raises(ValueError, match=r"elements_add\(\): axis = 2; allowed: 0 to 1"):

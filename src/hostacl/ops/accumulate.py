@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hostacl import _kernels
+from hostacl.tensors import dtypes
 
 Array = NDArray[Any]
 Combine = Callable[[Array, Array, Array], Array]
@@ -44,14 +45,19 @@ def apply(ufunc: np.ufunc) -> Combine:
     return combine
 
 
+HALF_TYPES = frozenset(map(dtypes.numpy_dtype, dtypes.HALVES))
+"""What the native loops widen on the way; they give float32."""
+
+
 def by_loop(loop: Callable[..., bool], ufunc: np.ufunc) -> Combine:
     """The same by the native loop where it knows the type."""
     one_by_one = apply(ufunc)
 
     def combine(target: Array, rows: Array, updates: Array) -> Array:
-        if target.dtype.kind not in "iuf" or updates.dtype != target.dtype:
+        half = target.dtype in HALF_TYPES
+        if not (half or target.dtype.kind in "iuf") or updates.dtype != target.dtype:
             return one_by_one(target, rows, updates)
-        result = np.empty(target.shape, target.dtype)
+        result = np.empty(target.shape, np.float32 if half else target.dtype)
         loop(target, numbers(rows), updates, result)
         return result
 
@@ -82,12 +88,13 @@ def add(target: Array, rows: Array, updates: Array) -> Array:
 
 def sums_of(rows: Array, updates: Array, count: int) -> Array:
     """The sum of the updates, float32 or halves as they are, of each of ``count`` rows, in float64 where many meet in a row."""
-    if updates.dtype == np.float32 or updates.itemsize == 2:
+    half = updates.dtype in HALF_TYPES
+    if half or updates.dtype == np.float32:
         zeros = np.zeros((count, updates.shape[1]), updates.dtype)
         sums = np.empty(zeros.shape, np.float32)
         if _kernels.scatter_add(zeros, numbers(rows), updates, sums, MANY):
             return sums
-    return wide_sums(rows, updates.astype(np.float32) if updates.itemsize == 2 else updates, count)
+    return wide_sums(rows, updates.astype(np.float32) if half else updates, count)
 
 
 def wide_sums(rows: Array, updates: Array, count: int) -> Array:
@@ -111,12 +118,14 @@ def subtract(target: Array, rows: Array, updates: Array) -> Array:
 
 
 def multiply(target: Array, rows: Array, updates: Array) -> Array:
-    """Rows multiplied by their updates; float32 in float64, integers wrap, bool is logical and."""
+    """Rows multiplied by their updates; float32 and halves in float64, integers wrap, bool is logical and."""
     if target.dtype.kind == "b":
         return apply(np.logical_and)(target, rows, updates)
-    if target.dtype == np.float32:
-        return multiplied(target.astype(np.float64), rows, updates.astype(np.float64))
-    return multiplied(target, rows, updates)
+    if target.dtype != np.float32 and target.dtype not in HALF_TYPES:
+        return multiplied(target, rows, updates)
+    result = np.empty(target.shape, np.float64)
+    _kernels.scatter_multiply(target, numbers(rows), updates, result)
+    return result
 
 
 def divide(target: Array, rows: Array, updates: Array) -> Array:

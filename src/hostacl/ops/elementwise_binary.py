@@ -305,9 +305,10 @@ def checked_base(call: Call) -> Shape:
 @kernel("LogAddExp", shape=checked_base, direct=in_blocks)
 def log_add_exp(x1: Array, x2: Array, base: float, scale: float, shift: float) -> Array:
     """log(base^z1 + base^z2) to the base (-1 for e), z = scale·x + shift, without overflow."""
-    z1, z2 = (x.astype(np.float64) * scale + shift for x in (x1, x2))
-    factor = 1.0 if base == -1 else np.log(base)
-    return np.logaddexp(z1 * factor, z2 * factor) / factor
+    factor = 1.0 if base == -1 else float(np.log(base))
+    z1, z2 = (np.asarray((x.astype(np.float64) * scale + shift) * factor) for x in (x1, x2))
+    gap = np.where(z1 == z2, 0.0, -np.abs(z1 - z2))  # 0 for two equal infinities too
+    return (np.maximum(z1, z2) + np.log1p(np.exp(gap))) / factor
 
 
 def all_equal(call: Call) -> Shape:

@@ -64,12 +64,24 @@ def masked_fill_range(x: Array, start: Array, end: Array, value: Array, axis: in
 
     Positions outside the axis are left out; a range that ends before it starts is empty.
     """
-    result = x.copy()
-    lines = np.moveaxis(result, axis, -1)
-    each = np.broadcast_to(value.reshape(-1), start.size)
-    for first, last, filling in zip(start.ravel().tolist(), end.ravel().tolist(), each, strict=True):
-        lines[..., max(first, 0) : max(last, 0)] = filling
-    return result
+    owner = last_range(start.reshape(-1), end.reshape(-1), x.shape[axis])
+    along = [1] * x.ndim
+    along[axis] = -1
+    if start.size == 0:
+        return x
+    filling = np.broadcast_to(value.reshape(-1), start.size)[owner]
+    return np.where((owner >= 0).reshape(along), filling.reshape(along), x)
+
+
+def last_range(start: Array, end: Array, size: int) -> Array:
+    """The number of the last range that covers each of ``size`` positions, -1 where none does."""
+    owner, place = np.full(size, -1), np.arange(size)
+    step = max((1 << 20) // max(size, 1), 1)
+    for first in range(0, start.size, step):
+        covers = (start[first : first + step, None] <= place) & (place < end[first : first + step, None])
+        last = first + len(covers) - 1 - np.argmax(covers[::-1], axis=0)
+        owner = np.where(covers.any(axis=0), last, owner)
+    return owner
 
 
 def mask_over(call: Call) -> Shape:

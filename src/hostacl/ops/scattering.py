@@ -19,12 +19,15 @@ Loops = Mapping[Combine, Callable[..., bool]]
 
 ROWS: Loops = {
     accumulate.add: _kernels.scatter_add, accumulate.subtract: _kernels.scatter_subtract,
-    accumulate.maximum: _kernels.scatter_max, accumulate.minimum: _kernels.scatter_min,
-    accumulate.update: _kernels.scatter_assign,
+    accumulate.multiply: _kernels.scatter_multiply, accumulate.maximum: _kernels.scatter_max,
+    accumulate.minimum: _kernels.scatter_min, accumulate.update: _kernels.scatter_assign,
 }  # fmt: skip
 """The loops over rows that give the same bits as the ways to combine."""
 
-ELEMENTS: Loops = {accumulate.add: _kernels.elements_add, accumulate.update: _kernels.elements_assign}
+ELEMENTS: Loops = {
+    accumulate.add: _kernels.elements_add, accumulate.multiply: _kernels.elements_multiply,
+    accumulate.update: _kernels.elements_assign,
+}  # fmt: skip
 """The same over elements along an axis."""
 
 
@@ -40,13 +43,12 @@ def scatter_into(loops: Loops, combine: Combine, code: int, way: Way) -> Callabl
     """What scatters updates of a dtype into an output: (var, indices, updates, out); None where no loop does."""
     if combine not in loops or code not in (dtypes.PLAIN if combine is accumulate.update else dtypes.FLOATS | dtypes.INTEGERS):
         return None
-    loop, saturate = loops[combine], settings().saturate
-    widened = code in dtypes.HALVES and combine is not accumulate.update
-    sums = combine in (accumulate.add, accumulate.subtract) and (widened or code == dtypes.FLOAT)
+    loop, saturate, wide = loops[combine], settings().saturate, wider(combine, code)
+    sums = combine in (accumulate.add, accumulate.subtract) and (wide is not None or code == dtypes.FLOAT)
     limit = (accumulate.MANY,) if sums else ()
 
     def run(var: Array, indices: Array, updates: Array, out: Array) -> None:
-        room = np.empty(out.shape, np.float32) if widened else out
+        room = out if wide is None else np.empty(out.shape, wide)
         try:
             done = loop(*way.arguments(var, indices, updates, room), *limit)
         except IndexError:
@@ -58,3 +60,12 @@ def scatter_into(loops: Loops, combine: Combine, code: int, way: Way) -> Callabl
             precision.store(room, out, code, saturate)
 
     return run
+
+
+def wider(combine: Combine, code: int) -> type[np.floating[Any]] | None:
+    """What a dtype is combined in, where that is not itself."""
+    if combine is accumulate.update or code not in {*dtypes.HALVES, dtypes.FLOAT}:
+        return None
+    if combine is accumulate.multiply:
+        return np.float64
+    return np.float32 if code in dtypes.HALVES else None

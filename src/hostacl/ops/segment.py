@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
 from math import prod
 from typing import Any
 
@@ -61,28 +59,25 @@ def segment_sums(rows: Array, parts: Array, count: int) -> Array:
     return accumulate.add(np.zeros((count, parts.shape[1]), parts.dtype), rows, parts)
 
 
-def direct_sum(call: Call) -> Any:
-    """The native loop on halves as they are, once num_segments is known."""
-    if "num_segments" in call.attrs or not call.known("num_segments"):
-        return None
-    count = call.scalar("num_segments")
-    return sums_into(call.dtype("x"), lambda x, ids: rows_and_updates(call, x, ids, count), count)
-
-
-def sums_into(code: int, read: Callable[[Array, Array], tuple[Array, Array]], count: int) -> Callable[..., None] | None:
-    """What writes the sums of rows of halves into the last array; ``read`` gives row numbers and rows of the first two."""
+def of_halves(call: Call, *fixed: Any) -> Any:
+    """The kernel on halves as they are, which its native loop widens; it takes the first two inputs and what is fixed."""
+    code, saturate, kernel = call.dtype(next(iter(call.inputs))), settings().saturate, call.operator.kernel
     if code not in dtypes.HALVES:
         return None
-    saturate = settings().saturate
 
     def run(x: Array, ids: Array, *rest: Array) -> None:
-        out = rest[-1]
-        precision.store(accumulate.sums_of(*read(x, ids), count).reshape(out.shape), out, code, saturate)
+        precision.store(kernel(x, ids, *fixed, call), rest[-1], code, saturate)
 
     return run
 
 
-@kernel("UnsortedSegmentSum", "UnsortedSegmentSumD", shape=numbered, values=("num_segments",), direct=direct_sum)
+def direct_segments(call: Call) -> Any:
+    """The same once num_segments is known."""
+    known = "num_segments" not in call.attrs and call.known("num_segments")
+    return of_halves(call, call.scalar("num_segments")) if known else None
+
+
+@kernel("UnsortedSegmentSum", "UnsortedSegmentSumD", shape=numbered, values=("num_segments",), direct=direct_segments)
 def unsorted_segment_sum(x: Array, segment_ids: Array, num_segments: Any, call: Call) -> Array:
     """The sum of all parts of x with one number; a segment without any is 0, negative numbers are dropped.
 
@@ -93,7 +88,7 @@ def unsorted_segment_sum(x: Array, segment_ids: Array, num_segments: Any, call: 
     return segment_sums(rows, parts, count).reshape(count, *x.shape[segment_ids.ndim :])
 
 
-@kernel("UnsortedSegmentProd", "UnsortedSegmentProdD", shape=numbered, values=("num_segments",))
+@kernel("UnsortedSegmentProd", "UnsortedSegmentProdD", shape=numbered, values=("num_segments",), direct=direct_segments)
 def unsorted_segment_prod(x: Array, segment_ids: Array, num_segments: Any, call: Call) -> Array:
     """The product of all parts of x with one number; a segment without any is 1, negative numbers are dropped."""
     count = runtime.one(num_segments)
@@ -115,12 +110,13 @@ def segment_extremes(call: Call, x: Array, ids: Array, count: int, largest: bool
     start = np.full((count, parts.shape[1]), extreme(call, largest), x.dtype)
     found = np.zeros(count, np.bool_)
     found[rows] = True
-    unlimited = np.where(found[:, None], (-np.inf if largest else np.inf), start) if x.dtype.kind == "f" else start
+    if x.dtype.kind not in "iu":
+        start[found] = -np.inf if largest else np.inf
     combine = accumulate.maximum if largest else accumulate.minimum
-    return combine(unlimited.astype(x.dtype), rows, parts).reshape(count, *x.shape[ids.ndim :])
+    return combine(start, rows, parts).reshape(count, *x.shape[ids.ndim :])
 
 
-@kernel("UnsortedSegmentMax", "UnsortedSegmentMaxD", shape=numbered, values=("num_segments",))
+@kernel("UnsortedSegmentMax", "UnsortedSegmentMaxD", shape=numbered, values=("num_segments",), direct=direct_segments)
 def unsorted_segment_max(x: Array, segment_ids: Array, num_segments: Any, call: Call) -> Array:
     """The largest of all parts of x with one number, NaN when one is; negative numbers are dropped.
 
@@ -129,7 +125,7 @@ def unsorted_segment_max(x: Array, segment_ids: Array, num_segments: Any, call: 
     return segment_extremes(call, x, segment_ids, runtime.one(num_segments), True)
 
 
-@kernel("UnsortedSegmentMin", "UnsortedSegmentMinD", shape=numbered, values=("num_segments",))
+@kernel("UnsortedSegmentMin", "UnsortedSegmentMinD", shape=numbered, values=("num_segments",), direct=direct_segments)
 def unsorted_segment_min(x: Array, segment_ids: Array, num_segments: Any, call: Call) -> Array:
     """The smallest of all parts of x with one number, NaN when one is; negative numbers are dropped.
 
@@ -193,18 +189,9 @@ def weights_shape(call: Call) -> Shape:
     return (count, grad[-1])
 
 
-def looked_up(call: Call, grad: Array, indices: Array) -> tuple[Array, Array]:
-    """The row of the weights that each row of grad is for, and these rows, without those for padding_idx."""
-    rows, padding = checked_indices(call.op_type, indices, call.attr("num_weights")).reshape(-1), call.attr("padding_idx")
-    parts = grad.reshape(rows.size, grad.shape[-1])
-    return (rows, parts) if padding < 0 else (rows[rows != padding], parts[rows != padding])
-
-
 def direct_dense_grad(call: Call) -> Any:
-    """The native loop on halves as they are."""
-    if call.attr("scale_grad_by_freq"):
-        return None
-    return sums_into(call.dtype("grad"), partial(looked_up, call), call.attr("num_weights"))
+    """The kernel on halves as they are."""
+    return of_halves(call, *map(call.attr, ("num_weights", "padding_idx", "scale_grad_by_freq")))
 
 
 @kernel("EmbeddingDenseGrad", shape=weights_shape, direct=direct_dense_grad)
@@ -215,7 +202,10 @@ def embedding_dense_grad(
 
     scale_grad_by_freq divides each sum by how often its row was looked up. Long sums are in float64; all are rounded once.
     """
-    rows, parts = looked_up(call, grad, indices)
+    rows = checked_indices(call.op_type, indices, num_weights).reshape(-1)
+    parts = grad.reshape(rows.size, grad.shape[-1])
+    if padding_idx >= 0:
+        parts, rows = parts[rows != padding_idx], rows[rows != padding_idx]
     sums = accumulate.sums_of(rows, parts, num_weights)
     if scale_grad_by_freq:
         sums /= np.maximum(np.bincount(rows, minlength=num_weights), 1)[:, None]
