@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import pty
 import re
 import shutil
 import signal
@@ -75,6 +77,17 @@ def test_source_lines_of_a_program_with_debug_information(program: Path) -> None
 def test_addresses_of_one_without(compile_c: Callable[..., Path], flags: tuple[str, ...], site: str) -> None:
     built = compile_c(SOURCE, *flags, "-lascendcl", name="misuse")
     assert re.search(f"made at {site}, freed at {site};", run_checked(built, "--check").stderr)
+
+
+def test_colour_on_a_terminal_only(program: Path) -> None:
+    here, there = pty.openpty()
+    command = [sys.executable, "-m", "hostacl.cli.main", "run", "--check", str(program)]
+    env = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
+    done = subprocess.run(command, stderr=there, stdout=subprocess.DEVNULL, env=env, timeout=120, check=False)
+    assert done.returncode == 0
+    assert b"\x1b[31merror HA204" in os.read(here, 1 << 16)
+    os.close(here)
+    os.close(there)
 
 
 def test_reports_as_json_have_fixed_keys(program: Path, tmp_path: Path) -> None:

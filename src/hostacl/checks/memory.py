@@ -52,6 +52,9 @@ class OtherFree(Rule, code="HA205", title="freed by the wrong function", returns
 class GuardDamaged(Rule, code="HA206", title="written past the end", returns="0", severity="undefined"):
     """The bytes behind a block were changed: something wrote past its end. The text names the block and where it was made.
 
+    They are looked at when the block is freed and at finalize; with HOSTACL_STRICT=1 at every synchronize; and by
+    `hostacl run --check` after each operator, which is named.
+
     From: our choice.
     """
 

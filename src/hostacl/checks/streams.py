@@ -17,8 +17,9 @@ class DeadEvent(Rule, code="HA303", title="dead event", returns="107017"):
     """
 
 
-class EventDestroyed(Rule, code="HA304", title="event destroyed while a stream waits", returns="0", severity="undefined"):
-    """A stream waits for an event that nobody recorded, and it is destroyed. The wait ends here; on a card it may never end.
+class EventDestroyed(Rule, code="HA304", title="event destroyed while it is pending", returns="0", severity="undefined"):
+    """An event is destroyed that a stream has yet to record, or to wait for. Where nobody recorded it the wait ends here; on a
+    card it may never end. Synchronize first.
 
     From: our choice.
     """
