@@ -186,7 +186,7 @@ def same_shape(call: Call, one: str, other: str) -> Shape:
     return first
 
 
-@kernel("AddLayerNorm", shape=added_shape, mixed=("gamma", "beta", "bias"))
+@kernel("AddLayerNorm", "InplaceAddLayerNorm", shape=added_shape, mixed=("gamma", "beta", "bias"))
 def add_layer_norm(
     x1: Array, x2: Array, gamma: Array, beta: Array, bias: Array | None, epsilon: float
 ) -> tuple[Array, ...]:
@@ -241,7 +241,7 @@ def rms_norm(x: Array, gamma: Array, epsilon: float) -> tuple[Array, Array]:
     return rescaled(x, 0.0, root, None, aligned(gamma, x.ndim, start)), root
 
 
-@kernel("AddRmsNorm", shape=rms_shape)
+@kernel("AddRmsNorm", "InplaceAddRmsNorm", shape=rms_shape)
 def add_rms_norm(x1: Array, x2: Array, gamma: Array, epsilon: float) -> tuple[Array, Array, Array]:
     """RmsNorm of x = x1 + x2 over the dims that gamma has: y, rstd, and x; x is normalised before it is rounded."""
     x = x1 + x2

@@ -134,7 +134,7 @@ def add_rms_norm_quant(
     z = rms_norm(x, gamma, epsilon)[0]
 
     def quantised(scale: Array, moved: Array | None) -> Array:
-        steps = z / columns(scale.astype(np.float64))
-        return held(np.rint(steps if moved is None else steps + columns(moved.astype(np.float64))), dtypes.INT8)
+        steps = z / factors(scale.reshape(-1))
+        return held(np.rint(steps if moved is None else steps + moved.astype(np.float64).reshape(-1)), dtypes.INT8)
 
     return quantised(scales1, zero_points1), None if scales2 is None else quantised(scales2, zero_points2), x

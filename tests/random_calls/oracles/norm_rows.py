@@ -108,11 +108,11 @@ def layer_norm_v4(x: Any, normalized_shape: Any, gamma: Any, beta: Any, epsilon:
     return y, mean, root
 
 
-@shapes("AddLayerNorm", "DeepNorm", "RmsNorm", "AddRmsNorm")
+@shapes("AddLayerNorm", "InplaceAddLayerNorm", "DeepNorm", "RmsNorm", "AddRmsNorm", "InplaceAddRmsNorm")
 def tail_call(d: Dice) -> None:
     shape, start = matrix(d)
     names = {"AddLayerNorm": ("x1", "x2"), "DeepNorm": ("x", "gx"), "RmsNorm": ("x",), "AddRmsNorm": ("x1", "x2")}
-    for name in names[d.prototype.op_type]:
+    for name in names[d.prototype.op_type.removeprefix("Inplace")]:
         d.tensor(name, shape, -9, 9)
     for name in ("gamma", "beta"):
         if d.decl(name) is not None:
@@ -124,7 +124,7 @@ def tail_call(d: Dice) -> None:
             d.attr(name, choice)
 
 
-@oracle("AddLayerNorm", family=FAMILY)
+@oracle("AddLayerNorm", "InplaceAddLayerNorm", family=FAMILY)
 def add_layer_norm(x1: Any, x2: Any, gamma: Any, beta: Any, bias: Any, epsilon: float) -> Any:
     x = x1 + x2 + (0.0 if bias is None else bias)
     sizes = finite(x1) + finite(x2) + (0.0 if bias is None else finite(bias))
@@ -160,7 +160,7 @@ def rms_norm(x: Any, gamma: Any, epsilon: float) -> Any:
     return rms(x, gamma, epsilon, 0.0 * finite(x))
 
 
-@oracle("AddRmsNorm", family=FAMILY)
+@oracle("AddRmsNorm", "InplaceAddRmsNorm", family=FAMILY)
 def add_rms_norm(x1: Any, x2: Any, gamma: Any, epsilon: float) -> Any:
     sizes = finite(x1) + finite(x2)
     return *rms(x1 + x2, gamma, epsilon, sizes), Within(x1 + x2, np.where(sizes > 3e38, np.inf, sizes * 2.0**-22))
