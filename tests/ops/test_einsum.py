@@ -30,9 +30,14 @@ def test_sizes_that_are_not_known():
 
 @pytest.mark.parametrize(
     ("text", "equation"),
-    [("each letter behind the arrow", "ij,jk->iz"), ("each letter behind the arrow", "ij,jk->ii"),
-     ("allowed: letters", "...j,jk"), ("one letter for each of its dims", "i,jk->ik"), ("j is 3 in one input and 4 in another", "ij,kj->ik")],
-)  # fmt: skip
+    [
+        ("each letter behind the arrow", "ij,jk->iz"),
+        ("each letter behind the arrow", "ij,jk->ii"),
+        ("allowed: letters", "...j,jk"),
+        ("one letter for each of its dims", "i,jk->ik"),
+        ("j is 3 in one input and 4 in another", "ij,kj->ik"),
+    ],
+)
 def test_refusals(text, equation):
     with pytest.raises(Refused, match=text):
         bind("Einsum", [A, B], equation=equation, N=2)
