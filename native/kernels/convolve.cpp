@@ -104,7 +104,7 @@ class Worker {
       const std::int64_t channel = group_ * conv_.channels + first;
       Fill fill{conv_.x + channel * conv_.plane() * kKindSize[conv_.kind], panels_ + (first * taps + tap - start) * panel_,
                 pieces_.items(), pieces_.count(), static_cast<std::size_t>(conv_.stride[2]), static_cast<std::size_t>(last - first),
-                conv_.plane(), taps * panel_};
+                conv_.plane(), taps * panel_, 0.0f};
       loops_.convolve.fill[conv_.kind](fill);
     }
   }
@@ -116,7 +116,7 @@ class Worker {
     for (const Run* run = runs_; run != runs_ + run_count_; ++run) {
       const std::int64_t deep = run->at[0] + d * conv_.dilation[0], high = run->at[1] + h * conv_.dilation[1];
       if (deep < 0 || deep >= conv_.in[0] || high < 0 || high >= conv_.in[1]) {
-        pieces_.zeros(run->to, run->n);
+        pieces_.nothing(run->to, run->n);
         continue;
       }
       pieces_.part_of_line(run->image + (deep * conv_.in[1] + high) * conv_.in[2], conv_.in[2], run->at[2] + w * conv_.dilation[2],
@@ -146,7 +146,7 @@ class Worker {
       n = std::min(each - place, count_ - done);
       char* out = conv_.out + ((image * conv_.groups * conv_.filters + filter) * each + place) * kKindSize[conv_.out_kind];
       const Finish sums{sums_ + done, static_cast<std::size_t>(cut_.pitch), 0, conv_.bias != nullptr ? conv_.bias + filter : nullptr,
-                        static_cast<std::size_t>(rows_), 1, static_cast<std::size_t>(n), out, static_cast<std::size_t>(each), 0};
+                        static_cast<std::size_t>(rows_), 1, static_cast<std::size_t>(n), out, static_cast<std::size_t>(each), 0, nullptr};
       loops_.convolve.finish[conv_.out_kind](sums);
     }
   }
@@ -193,13 +193,13 @@ void Pieces::part_of_line(std::ptrdiff_t line, std::int64_t width, std::int64_t 
   std::int64_t low = 0, high = n;
   if (first < 0) low = std::min(n, step == 1 ? -first : above(-first, step));
   if (first + (n - 1) * step >= width) high = first >= width ? 0 : std::min(n, above(width - first, step));
-  if (low >= high) return zeros(to, n);
-  zeros(to, low);
+  if (low >= high) return nothing(to, n);
+  nothing(to, low);
   items_[count_++] = {line + first + low * step, to + low, static_cast<std::size_t>(high - low)};
-  zeros(to + high, n - high);
+  nothing(to + high, n - high);
 }
 
-void Pieces::drop_zeros() {
+void Pieces::drop_empty() {
   count_ = static_cast<std::size_t>(std::remove_if(items_, items_ + count_, [](const Piece& p) { return p.from == kNothing; }) - items_);
 }
 

@@ -28,11 +28,10 @@ struct Convolution {
 
 bool convolve(Convolution convolution);  // false: no memory
 
-// For few filters in a group: lines of the image, split by stride, that the sums read where they lie.
 bool few_are_enough(const Convolution& convolution);
 bool convolve_few(const Convolution& convolution);
 
-// Where the elements of a line go: those outside the image are zeros.
+// Where the elements of a line go; what lies outside the image is nothing.
 class Pieces {
  public:
   static constexpr std::size_t kMost = 1024;
@@ -41,8 +40,8 @@ class Pieces {
   std::size_t count() const { return count_; }
   bool full() const { return count_ + 3 > kMost; }
   void clear() { count_ = 0; }
-  void drop_zeros();
-  void zeros(std::ptrdiff_t to, std::int64_t n) {
+  void drop_empty();
+  void nothing(std::ptrdiff_t to, std::int64_t n) {
     if (n > 0) items_[count_++] = {kNothing, to, static_cast<std::size_t>(n)};
   }
   // n elements from `first` on, `step` apart, of a line of `width` elements that begins at `line`.

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "kernels/conversions.hpp"
+#include "kernels/elementwise.hpp"
 #include "kernels/table.hpp"
 
 namespace {
@@ -87,7 +88,7 @@ void conv_fill(const hacl::Fill& fill) {
   for (std::size_t plane = 0; plane < fill.planes; ++plane, x += fill.plane_from, out += fill.plane_to) {
     for (const hacl::Piece* p = fill.pieces; p != fill.pieces + fill.count; ++p) {
       if (p->from != hacl::kNothing) fill_piece(x + p->from, out + p->to, p->n, fill.stride);
-      else for (std::size_t i = 0; i < p->n; ++i) out[p->to + static_cast<std::ptrdiff_t>(i)] = 0.0f;
+      else for (std::size_t i = 0; i < p->n; ++i) out[p->to + static_cast<std::ptrdiff_t>(i)] = fill.nothing;
     }
   }
 }
@@ -165,9 +166,84 @@ void conv_finish(const hacl::Finish& finish) {
   const float* c = finish.sums;
   T* out = static_cast<T*>(finish.out);
   for (std::size_t r = 0; r < finish.rows; ++r, c += finish.pitch, out += finish.out_pitch) {
-    const F more = repeated(finish.bias != nullptr ? finish.bias[r] : 0.0f);
+    const F more = repeated(finish.bias != nullptr ? finish.bias[r] : -0.0f);
     for (std::size_t l = 0; l < finish.lines; ++l) finish_line(c + l * finish.line_pitch, more, finish.n, out + l * finish.out_line_pitch);
   }
+}
+
+HACL_INLINE bool any(I mask) {
+  std::int32_t lane[W];
+  __builtin_memcpy(lane, &mask, sizeof lane);
+  std::int32_t all = 0;
+  for (std::size_t i = 0; i < W; ++i) all |= lane[i];
+  return all != 0;
+}
+
+// Of two that are not NaN, the first when they are equal.
+struct MaximumNumber {
+  static HACL_INLINE F run(F a, F b) {
+#if defined(HACL_AVX512)
+    return (F)_mm512_max_ps((__m512)b, (__m512)a);
+#elif defined(HACL_AVX2)
+    return (F)_mm256_max_ps((__m256)b, (__m256)a);
+#else
+    return b > a ? b : a;
+#endif
+  }
+};
+
+HACL_INLINE bool any_nan(const float* x, std::size_t n) {
+  I odd = {};
+  std::size_t i = 0;
+  for (; i + W <= n; i += W) {
+    const F v = Lanes<float>::load(x + i);
+    odd |= v != v;
+  }
+  for (; i < n; ++i) odd[0] |= x[i] != x[i] ? -1 : 0;
+  return any(odd);
+}
+
+template <class Op>
+void pool_lines(const float* x, const std::int32_t* lines, std::size_t k, std::size_t places, float* results) {
+  constexpr std::size_t vectors = 4;
+  for (std::size_t at = 0; at < places; at += vectors * W) {
+    F value[vectors];
+    for (std::size_t v = 0; v < vectors; ++v) value[v] = Lanes<float>::load(x + lines[0] + at + v * W);
+    for (std::size_t i = 1; i < k; ++i) {
+      const float* line = x + lines[i] + at;
+      for (std::size_t v = 0; v < vectors; ++v) value[v] = Op::run(value[v], Lanes<float>::load(line + v * W));
+    }
+    for (std::size_t v = 0; v < vectors; ++v) Lanes<float>::store(results + at + v * W, value[v]);
+  }
+}
+
+void pool_largest(const float* x, std::size_t extent, const std::int32_t* lines, std::size_t k, std::size_t places, float* results) {
+  (any_nan(x, extent) ? pool_lines<Maximum> : pool_lines<MaximumNumber>)(x, lines, k, places, results);
+}
+
+template <class T>
+HACL_INLINE I divide_line(const float* sums, const float* divisors, std::size_t n, T* out) {
+  I odd = {};
+  std::size_t i = 0;
+  for (; i + W <= n; i += W) {
+    const F sum = Lanes<float>::load(sums + i);
+    odd |= sum - sum != 0.0f;
+    Lanes<T>::store(out + i, sum / Lanes<float>::load(divisors + i));
+  }
+  if (i == n) return odd;
+  const F sum = load_some(sums + i, n - i);
+  store_some(out + i, n - i, sum / load_some(divisors + i, n - i));
+  return odd | (sum - sum != 0.0f);
+}
+
+template <class T>
+bool conv_divide(const hacl::Finish& finish) {
+  I odd = {};
+  for (std::size_t l = 0; l < finish.lines; ++l) {
+    const std::size_t at = l * finish.out_line_pitch;
+    odd |= divide_line(finish.sums + l * finish.line_pitch, finish.divisors + at, finish.n, static_cast<T*>(finish.out) + at);
+  }
+  return !any(odd);
 }
 
 }  // namespace

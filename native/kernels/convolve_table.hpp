@@ -1,4 +1,4 @@
-// The loops of convolutions at one SIMD level.
+// The loops of convolutions and pooling at one SIMD level.
 #pragma once
 
 #include <cstddef>
@@ -14,9 +14,9 @@ constexpr std::size_t kWidestPanel = 32;  // places that are multiplied together
 constexpr std::size_t kFewRows = 4;       // filters of a group that read the image without panels, at most
 constexpr std::size_t kFewSlack = 64;
 
-// A run of a line of the image, or zeros, that goes to one place of a panel.
+// A run of a line of the image, or nothing, that goes to one place of a panel.
 struct Piece {
-  std::ptrdiff_t from;  // its first element, counted from the plane's; kNothing: zeros
+  std::ptrdiff_t from;  // its first element, counted from the plane's; kNothing: nothing
   std::ptrdiff_t to;
   std::size_t n;
 };
@@ -31,6 +31,7 @@ struct Fill {
   std::size_t planes;
   std::ptrdiff_t plane_from;
   std::ptrdiff_t plane_to;
+  float nothing;  // what stands for it
 };
 
 // Rows of `lines` lines of n sums, each with its row's bias where there are any, rounded.
@@ -41,6 +42,7 @@ struct Finish {
   std::size_t rows, lines, n;
   void* out;
   std::size_t out_pitch, out_line_pitch;
+  const float* divisors;  // as out, instead of the bias
 };
 
 struct ConvolveLoops {
@@ -54,6 +56,11 @@ struct ConvolveLoops {
   void (*few)(const float* weights, const float* x, const std::int32_t* lines, std::size_t k, std::size_t rows, std::size_t places,
               float* c, std::size_t pitch);
   void (*finish[kNarrowKinds])(const Finish& finish);
+
+  // The largest, NaN when there is one, or the sum of the k lines, as few reads them, out of `extent` floats.
+  void (*largest)(const float* x, std::size_t extent, const std::int32_t* lines, std::size_t k, std::size_t places, float* results);
+  void (*sum)(const float* x, const std::int32_t* lines, std::size_t k, std::size_t places, float* results);
+  bool (*divide[kNarrowKinds])(const Finish& finish);  // false: a sum is not finite
 };
 
 }  // namespace hacl

@@ -93,6 +93,7 @@ extern PyMethodDef ufunc_methods[];
 extern PyMethodDef scatter_methods[];
 extern PyMethodDef copy_methods[];
 extern PyMethodDef convolve_methods[];
+extern PyMethodDef pooling_methods[];
 
 // A METH_FASTCALL function in a method table.
 using Function = PyObject* (*)(PyObject*, PyObject* const*, Py_ssize_t);

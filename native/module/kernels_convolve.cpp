@@ -2,32 +2,15 @@
 #include "kernels/convolve.hpp"
 
 #include <algorithm>
-#include <initializer_list>
 
 #include "module/kernels_array.hpp"
+#include "module/kernels_numbers.hpp"
 
 namespace hacl::module {
 namespace {
 
 constexpr const char* kName = "convolve";
 constexpr Argument kX{kName, "x"}, kFilter{kName, "filter"}, kBias{kName, "bias"}, kOut{kName, "out"};
-
-// Three (or six) numbers, each `least` or more and small enough for products of sizes; false with an exception set.
-bool read_numbers(PyObject* object, const char* name, Py_ssize_t count, std::int64_t least, std::int64_t* out) {
-  Owned items(PySequence_Fast(object, "convolve(): strides, dilations and pads are sequences"));
-  if (items.get() == nullptr) return false;
-  bool fits = PySequence_Fast_GET_SIZE(items.get()) == count;
-  for (Py_ssize_t i = 0; fits && i < count; ++i) {
-    out[i] = PyNumber_AsSsize_t(PySequence_Fast_GET_ITEM(items.get(), i), PyExc_ValueError);
-    if (out[i] == -1 && PyErr_Occurred()) return false;
-    fits = out[i] >= least && out[i] <= INT32_MAX;
-  }
-  if (!fits) {
-    PyErr_Format(PyExc_ValueError, "convolve(): %s = %R; allowed: %zd numbers, each %lld or more", name, object, count,
-                 static_cast<long long>(least));
-  }
-  return fits;
-}
 
 bool read_tensor(PyObject* object, Argument argument, View* v, Owned* held) {
   if (!view(object, argument, v)) return false;
@@ -79,8 +62,8 @@ PyObject* convolve(PyObject*, PyObject* const* args, Py_ssize_t n) {
   }
   if (filter.kind != x.kind && !refuse_dtype(filter, kFilter, "the dtype of x")) return nullptr;
   if (args[2] != Py_None && !read_bias(args[2], filter.shape[0], &bias, &held[2])) return nullptr;
-  if (!read_out(args[3], x, &out) || !read_numbers(args[4], "strides", 3, 1, c.stride) ||
-      !read_numbers(args[5], "dilations", 3, 1, c.dilation) || !read_numbers(args[6], "pads", 6, 0, pads)) {
+  if (!read_out(args[3], x, &out) || !read_numbers(args[4], {kName, "strides"}, 3, 1, c.stride) ||
+      !read_numbers(args[5], {kName, "dilations"}, 3, 1, c.dilation) || !read_numbers(args[6], {kName, "pads"}, 6, 0, pads)) {
     return nullptr;
   }
   c.groups = PyNumber_AsSsize_t(args[7], PyExc_ValueError);

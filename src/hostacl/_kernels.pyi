@@ -250,6 +250,20 @@ def convolve(
     rounded once; with fused multiply-adds at every level but scalar, whose last bits may differ. A thread keeps 512 KiB.
     """
 
+# Pooling over the last three of x's four axes; float16, bfloat16 or float32, out contiguous, of x's dtype. sizes, strides,
+# dilations and before (the padding in front) are three numbers each; what lies outside x does not count. False, and out is not
+# to be used: windows of more than 256 elements, or with such dilations that their lines do not fit into a thread's 512 KiB.
+def pool_max(
+    x: _Array, out: _Array, sizes: Sequence[int], strides: Sequence[int], dilations: Sequence[int], before: Sequence[int], /
+) -> bool:
+    """The largest element of each window, NaN when there is one, -Inf of none."""
+
+def pool_mean(
+    x: _Array, out: _Array, sizes: Sequence[int], strides: Sequence[int], dilations: Sequence[int], before: Sequence[int],
+    divisors: _Float32, /,
+) -> bool:
+    """The sum of each window in float32 over its place's divisor (one for each place of out[0]). False: not all are finite."""
+
 # Layouts.
 def copy(x: _Array, out: _Array, perm: Sequence[int] | None = None, /) -> None:
     """out[...] = x.transpose(perm), blocked for the cache; elements of 1, 2, 4, 8 or 16 bytes, out of the permuted shape.

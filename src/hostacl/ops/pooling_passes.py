@@ -1,4 +1,7 @@
-"""Pooling in passes over whole arrays: one axis after the other, so many planes at a time that they stay in a cache."""
+"""Pooling: the last axes of float32 and halves by native loops, others in passes over whole arrays.
+
+A pass puts together one axis, of so many planes at a time that they stay in a cache.
+"""
 
 from __future__ import annotations
 
@@ -56,6 +59,9 @@ def max_into(x: Array, out: Array, windows: Sequence[Window]) -> None:
     if lines is not None:
         _kernels.axis_max(x.reshape(lines), out.reshape(lines[0], lines[2]))
         return
+    planes = last_axes(x, out, windows)
+    if planes is not None and _kernels.pool_max(*planes):
+        return
     for part, result, moved in blocks(x, out, windows):
         piece = widened(part)
         for one in moved:
@@ -70,6 +76,11 @@ def mean_into(x: Array, out: Array, windows: Sequence[Window], padding: bool, di
         _kernels.axis_sum(x.reshape(lines), out.reshape(lines[0], lines[2]), float(divisor or lines[1]))
         return
     counts = divisors(x, windows, padding, divisor)
+    planes = last_axes(x, out, windows)
+    if planes is not None:
+        each = np.broadcast_to(counts.astype(np.float32), out.shape[min(one.axis for one in windows) :])
+        if _kernels.pool_mean(*planes, each):
+            return
     single = x.dtype != np.float64 and prod(one.size for one in windows) <= SHORT
     narrow = counts.astype(np.float32)
     for part, result, moved in blocks(x, out, windows):
@@ -117,6 +128,22 @@ def whole_lines(x: Array, out: Array, windows: Sequence[Window]) -> Lines | None
     if not (whole and plain and count and max(axes) - first < len(axes)) or x.dtype not in (np.float32, *HALVES):
         return None
     return prod(x.shape[:first]), count, prod(x.shape[max(axes) + 1 :])
+
+
+def last_axes(x: Array, out: Array, windows: Sequence[Window]) -> tuple[Any, ...] | None:
+    """x and out as (planes, D, H, W) with sizes, strides, dilations and padding in front, for the native loops; else None."""
+    along = sorted(windows, key=lambda one: one.axis)
+    first = x.ndim - len(along)
+    if x.dtype not in (np.float32, *HALVES) or not out.flags.c_contiguous or out.dtype != x.dtype or len(along) > 3:
+        return None
+    if not x.flags.c_contiguous or [one.axis for one in along] != list(range(first, x.ndim)):
+        return None
+    shapes = [(prod(one.shape[:first]), *(1,) * (3 - len(along)), *one.shape[first:]) for one in (x, out)]
+    lists = [(least,) * (3 - len(along)) + tuple(each) for least, each in (
+        (1, (one.size for one in along)), (1, (one.stride for one in along)),
+        (1, (one.dilation for one in along)), (0, (one.before for one in along)),
+    )]  # fmt: skip
+    return x.reshape(shapes[0]), out.reshape(shapes[1]), *lists
 
 
 def blocks(x: Array, out: Array, windows: Sequence[Window]) -> Iterator[tuple[Array, Array, list[Window]]]:
