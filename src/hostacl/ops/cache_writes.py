@@ -53,11 +53,11 @@ def rms_normed(x: Array, gamma: Array, epsilon: float) -> Array:
     return np.asarray(wide / np.sqrt(np.mean(wide * wide, axis=-1, keepdims=True) + epsilon) * gamma)
 
 
-def slots(call: Call, index: Array, rooms: int) -> tuple[Array, Array]:
+def slots(call: Call, index: Array, rooms: int, name: str = "index") -> tuple[Array, Array]:
     """Which rows are written (-1: not), and where."""
     flat = index.ravel().astype(np.int64)
     if flat.size and not -1 <= flat.min() <= flat.max() < rooms:
-        told = f"index holds {flat.min()} to {flat.max()}; allowed: -1 (not written) to {rooms - 1}"
+        told = f"{name} holds {flat.min()} to {flat.max()}; allowed: -1 (not written) to {rooms - 1}"
         raise Failed("HA510", f"{call.op_type}: {told}.")
     rows = np.flatnonzero(flat >= 0)
     return rows, flat[rows]
@@ -183,3 +183,48 @@ def in_tiles(call: Call, cache: Array, part: Array, index: Array) -> Array:
     new, size = cache.copy(), max(cache.shape[2], 1)
     new[places // size, :, places % size] = stored(part[rows].reshape(rows.size, cache.shape[1], TILE), cache)
     return new
+
+
+def scattered_shape(call: Call) -> list[Shape]:
+    """Both caches as they are."""
+    for name in ("compress_lens", "compress_seq_offset", "seq_lens"):
+        if call.has(name):
+            raise call.refuse("HA513", f"{name} is given; compressed caches are not done: leave it out.")
+    for name, allowed in (("cache_mode", ("Norm", "PA_NZ")), ("scatter_mode", ("None",))):
+        if call.attr(name) not in allowed:
+            raise call.refuse("HA508", f"{name} = {call.attr(name)!r}; allowed: {', '.join(map(repr, allowed))}.")
+    rows = dims.count(call.shape("slot_mapping"))
+    for name in ("key", "value"):
+        given, cache = rank_is(call, name, 3), rank_is(call, f"{name}_cache", 4)
+        told = f"{name} = {dims.text(given)}, {name}_cache = {dims.text(cache)}, slot_mapping has {dims.text((rows,))} elements"
+        equal_dims(call, given[0], rows, f"{told}: one for each row of {name} is needed.")
+        if call.attr("cache_mode") == "Norm":
+            equal_dims(call, cache[2], given[1], f"{told}; allowed for the cache: [pages,steps,heads,features].")
+            equal_dims(call, cache[3], given[2], f"{told}; allowed for the cache: [pages,steps,heads,features].")
+        else:
+            width = dims.count(given[1:])
+            equal_dims(call, dims.count((cache[1], cache[3])), width, f"{told}; allowed: [pages,features/tile,steps,tile].")
+    return [call.shape("key_cache"), call.shape("value_cache")]
+
+
+@kernel("ScatterPaKvCache", shape=scattered_shape, bits=True, mixed=("value", "value_cache"))
+def scatter_pa_kv_cache(
+    key: Array, key_cache: Array, slot_mapping: Array, value: Array, value_cache: Array, cache_mode: str, call: Call
+) -> tuple[Array, ...]:
+    """The caches with each row of key and value written at the step that slot_mapping names, counted through all pages.
+
+    A cache is (pages, steps, heads, features), with cache_mode PA_NZ (pages, all features over the tile, steps, tile). A step
+    of -1 is not written; of rows with the same step the last one stays.
+    """
+    results = []
+    for part, cache in ((key, key_cache), (value, value_cache)):
+        tiled = cache_mode == "PA_NZ"
+        size = cache.shape[2] if tiled else cache.shape[1]
+        rows, places = slots(call, slot_mapping, cache.shape[0] * size, "slot_mapping")
+        new, page, step = cache.copy(), places // max(size, 1), places % max(size, 1)
+        if tiled:
+            new[page, :, step] = part[rows].reshape(rows.size, cache.shape[1], cache.shape[3])
+        else:
+            new[page, step] = part[rows]
+        results.append(new)
+    return results[0], results[1]

@@ -192,3 +192,40 @@ def rule(dice: Dice) -> Any:
         v["kept"] = []
         start += length
     return Within(result, np.abs(result) * 1e-9 + 1e-9), Within(states, np.abs(states) * 1e-9 + 1e-9)
+
+
+@shapes("ScatterPaKvCache")
+def scatter_call(d: Dice) -> None:
+    one = d.wants("one element")
+    rows = 1 if one else 0 if d.wants("empty") else d.int(30, 50) if d.wants("long") else d.int(1, 5)
+    pages, size = rows + 1, 1 if one else 2
+    tiled = d.attr("cache_mode", "PA_NZ") == "PA_NZ"
+    d.attr("scatter_mode")
+    d.attr("strides", [2, 2])
+    d.attr("offsets", [1, 1])
+    index = np.where(d.rng.random(rows) < 0.2, -1, d.rng.permutation(pages * size)[:rows])
+    d.values.update(index=index, tiled=tiled)
+    d.tensor("slot_mapping", index, dtype=d.choose(dtypes.INT32, dtypes.INT64))
+    d.wants("optional absent")
+    for name in ("key", "value"):
+        heads, width = (1, 1) if one else (d.int(1, 2), 2 * d.int(1, 2))
+        d.tensor(name, (rows, heads, width))
+        tile = 1 if one else 2
+        d.tensor(f"{name}_cache", (pages, heads * width // tile, size, tile) if tiled else (pages, size, heads, width))
+
+
+@oracle("ScatterPaKvCache", family="shape_slice_concat_pad")
+def scatter(key: Any, key_cache: Any, value: Any, value_cache: Any, dice: Dice) -> Any:
+    caches = key_cache.copy(), value_cache.copy()
+    for part, cache in zip((key, value), caches, strict=True):
+        size = cache.shape[2 if dice.values["tiled"] else 1]
+        for row, place in enumerate(dice.values["index"]):
+            if place < 0:
+                continue
+            if not dice.values["tiled"]:
+                cache[place // size, place % size] = part[row]
+                continue
+            flat = part[row].ravel()
+            for k in range(len(flat)):
+                cache[place // size, k // cache.shape[3], place % size, k % cache.shape[3]] = flat[k]
+    return caches
