@@ -45,10 +45,12 @@ class Device:
             ok(acl.rt.memcpy(address, array.nbytes, array.ctypes.data, array.nbytes, TO_DEVICE), "memcpy")
         return address
 
-    def desc(self, dtype: int, shape: tuple[int, ...], layout: int) -> int:
+    def desc(self, dtype: int, shape: tuple[int, ...], layout: int, name: str = "") -> int:
         """A tensor descriptor."""
         desc = int(acl.create_tensor_desc(dtype, list(shape), layout))
         self.stack.callback(acl.destroy_tensor_desc, desc)
+        if name:
+            acl.set_tensor_desc_name(desc, name)
         return desc
 
     def buffer(self, address: int, size: int) -> int:
@@ -87,10 +89,10 @@ def check(drawn: Drawn, stream: int) -> None:
 def _input(device: Device, one: Tensor, keep: list[Any]) -> tuple[int, int, int]:
     """Descriptor, buffer and address of an input: absent, const, in host or in device memory."""
     if one.data is None:
-        return device.desc(-1, (), -1), device.buffer(0, 0), 0
+        return device.desc(-1, (), -1, one.spec.name), device.buffer(0, 0), 0
     stored = np.ascontiguousarray(values.pack(one.data, one.spec.dtype))
     keep.append(stored)
-    desc = device.desc(one.spec.dtype, one.spec.shape, one.spec.format)
+    desc = device.desc(one.spec.dtype, one.spec.shape, one.spec.format, one.spec.name)
     if one.way == "const value" and stored.nbytes:
         ok(acl.set_tensor_const(desc, stored.ctypes.data, stored.nbytes), "set_tensor_const")
     if one.way == "host value":

@@ -138,6 +138,15 @@ def test_a_result_in_an_inputs_memory():
     np.testing.assert_allclose(x, wanted, rtol=1e-4, atol=1e-5)
 
 
+def test_pads_as_wide_as_a_window_are_left_to_the_kernels(ran):
+    x = floats(1, 1, 8, 8)
+    with override(engine="onnxruntime"):
+        y = run("MaxPoolV3", x, layout=formats.NCHW, ksize=[1, 1, 1, 2], strides=[1, 1, 3, 3], padding_mode="CALCULATED",
+                pads=[0, 0, 0, 0], ceil_mode=True)  # fmt: skip
+    assert y.shape == (1, 1, 3, 3)
+    np.testing.assert_array_equal(y[0, 0], np.maximum(x[0, 0, ::3, ::3], np.pad(x[0, 0, ::3, 1::3], ((0, 0), (0, 0)))))
+
+
 def test_what_our_loops_do_as_fast_is_left_to_them(ran):
     ones = {"layout": formats.NCHW, "strides": [1] * 4, "pads": [0] * 4}
     with override(engine="onnxruntime"):

@@ -35,8 +35,9 @@ def pool(op_type: str, windows_of: Windows, padding: Callable[[Call], bool] = la
         counted = padding(call)
         wide = any(end > one.after for end, one in zip(ends, windows, strict=True))
         long = op_type != "MaxPool" and prod(one.size for one in windows) > SHORT
-        if call.attrs.get("divisor_override") or (counted and wide) or long:
-            return None
+        deep = any(max(one.before, end) >= one.size for end, one in zip(ends, windows, strict=True))
+        if call.attrs.get("divisor_override") or (counted and wide) or long or deep:
+            return None  # ONNX Runtime wants pads that are less than the window
         attributes = {
             "kernel_shape": [one.size for one in windows], "strides": [one.stride for one in windows],
             "pads": [*(one.before for one in windows), *ends],
