@@ -8,7 +8,7 @@ fill() { # torch's CPU build, from the configured index or its own; the registry
         "$pip" install -q torch==2.13.0+cpu --retries 1 --extra-index-url https://download.pytorch.org/whl/cpu ||
         "$pip" install -q torch==2.13.0
     "$pip" install -q --no-deps torch-npu==2.13.0 # without what it asks for: its runtime comes with hostacl
-    "$pip" install -q numpy pyyaml ml_dtypes click rich pytest
+    "$pip" install -q numpy pyyaml ml_dtypes click rich pytest expecttest
 }
 
 environment fill

@@ -27,20 +27,19 @@ comparison("LessEqual", np.less_equal)
 
 
 def selected(call: Call) -> Shape:
-    """The shape of x1 and x2; the condition has it too, or is a vector along dim 0, or one element."""
+    """The shape of x1 and x2, one may be a scalar; the condition broadcasts to it, or is a vector along dim 0."""
     one, other, condition = call.shape("x1"), call.shape("x2"), call.shape("condition")
+    one, other = one or other, other or one  # torch-npu sends numbers as scalars
     if len(one) != len(other):
         raise call.refuse("HA504", f"x1 = {dims.text(one)}, x2 = {dims.text(other)} must have one shape. SelectV2 broadcasts.")
     told = f"x1 = {dims.text(one)}, x2 = {dims.text(other)} must have one shape. SelectV2 broadcasts."
     shape = tuple(equal_dims(call, a, b, told) for a, b in zip(one, other, strict=True))
     told = (
         f"condition = {dims.text(condition)} for x1 = {dims.text(one)}; "
-        f"allowed: that shape, a vector as long as dim 0, or one element."
+        f"allowed: that shape, with 1 for any dim, a vector as long as dim 0, or one element."
     )
     if len(condition) == len(shape) and len(shape) != 1:
-        if dims.known(*condition) and dims.count(condition) == 1:
-            return shape
-        return tuple(equal_dims(call, a, b, told) for a, b in zip(shape, condition, strict=True))
+        return tuple(a if b == 1 else equal_dims(call, a, b, told) for a, b in zip(shape, condition, strict=True))
     if len(condition) > 1:
         raise call.refuse("HA504", told)
     if condition and condition[0] != 1:
@@ -50,15 +49,16 @@ def selected(call: Call) -> Shape:
 
 def direct_select(call: Call) -> Any:
     """The native loop, unless the condition is a vector along dim 0 of more dims."""
-    condition, rank = call.shape("condition"), call.rank("x1")
+    condition, rank = call.shape("condition"), max(call.rank("x1"), call.rank("x2"))
     return None if len(condition) == 1 and rank > 1 else _kernels.select
 
 
 @kernel("Select", shape=selected, bits=True, direct=direct_select)
 def select(condition: Array, x1: Array, x2: Array) -> Array:
     """x1 where the condition holds, else x2."""
-    if condition.ndim == 1 and x1.ndim > 1:
-        condition = condition.reshape(-1, *(1,) * (x1.ndim - 1))
+    rank = max(x1.ndim, x2.ndim)
+    if condition.ndim == 1 and rank > 1:
+        condition = condition.reshape(-1, *(1,) * (rank - 1))
     return np.where(condition, x1, x2)
 
 

@@ -30,6 +30,7 @@ from hostacl.ops.matmul import shifted
 from hostacl.ops.registry import kernel
 from hostacl.ops.run import Out
 from hostacl.ops.shapes import rank_is
+from hostacl.tensors import dtypes
 
 Array = NDArray[Any]
 
@@ -104,7 +105,7 @@ def spatial_size(
 
 @kernel("Conv2DTranspose", "Conv2DTransposeD", "Conv3DTranspose", "Conv3DTransposeD", shape=transposed_shape,
         values=("input_size",), dtype={"y": conv_dtype}, mixed=("bias", "y"), attrs={"data_format": None},
-        batch=("x",))  # fmt: skip
+        batch=("x",), dtypes=dict.fromkeys(("x", "filter"), (dtypes.FLOAT,)))  # fmt: skip
 def conv_transpose(
     input_size: Any, x: Array, filter: Array, bias: Array | None, offset_w: Array | None, strides: Sequence[int],
     pads: Sequence[int], dilations: Sequence[int], groups: int, data_format: str | None, offset_x: int, call: Call,

@@ -74,20 +74,33 @@ def length(away: Array, p: float) -> Array:
 
 
 def pairs_shape(call: Call) -> Shape:
-    """(…, rows of x1, rows of x2)."""
+    """(…, rows of x1, rows of x2); for rows that the caller has paired already, their dims without the last."""
     check_p(call)
     one, other = rank_is(call, "x1", *range(2, 9)), rank_is(call, "x2", *range(2, 9))
     text = f"x1 = {dims.text(one)}, x2 = {dims.text(other)}"
     equal_dims(call, one[-1], other[-1], f"{text}: the last dims must be equal.")
+    if paired(call):
+        return one[:-1]
     front = broadcast_shapes(one[:-2], other[:-2])
     if front is None:
         raise call.refuse("HA504", f"{text}: the leading dims do not broadcast; each must be equal or 1.")
     return (*front, one[-2], other[-2])
 
 
+def paired(call: Call) -> bool:
+    """Whether x1 and x2 have one shape and y is described as that without its last dim: row against row."""
+    one, described = call.shape("x1"), call.outputs["y"].specs
+    return bool(described) and one == call.shape("x2") and len(one) > 2 and described[0].shape == one[:-1]
+
+
 @kernel("Cdist", shape=pairs_shape)
-def cdist(x1: Array, x2: Array, p: float) -> Array:
-    """The p-norm of the difference of each row of x1 and each of x2; p 0 counts differing elements, infinity the largest."""
+def cdist(x1: Array, x2: Array, p: float, call: Call) -> Array:
+    """The p-norm of the difference of each row of x1 and each of x2; p 0 counts differing elements, infinity the largest.
+
+    Where y is described without the second rows, as by torch-npu, each row of x1 is taken against its own row of x2.
+    """
+    if paired(call):
+        return length(x1.astype(np.float64) - x2, p).astype(x1.dtype)
     front = np.broadcast_shapes(x1.shape[:-2], x2.shape[:-2])
     one, other = (np.broadcast_to(x, (*front, *x.shape[-2:])) for x in (x1, x2))
     result = np.empty((*front, x1.shape[-2], x2.shape[-2]), x1.dtype)

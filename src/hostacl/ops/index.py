@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from hostacl.errors import Failed
 from hostacl.ops import dims
+from hostacl.ops.axes import described_or
 from hostacl.ops.call import Call
 from hostacl.ops.dims import Between, Shape
 from hostacl.ops.registry import kernel
@@ -40,9 +41,9 @@ def gather_shape(call: Call) -> Shape:
     batch = batch_dims(call, len(x), len(indices))
     if not call.known("axis"):
         return unknown_gather(call, x, indices)
-    if not x:
-        raise call.refuse("HA516", "x is a scalar; allowed: 1 dim or more.")
-    place = checked_axis(call, call.scalar("axis"), len(x))
+    place = checked_axis(call, call.scalar("axis"), len(x) or 1)
+    if not x:  # torch-npu: one element along axis 0, and y a scalar, too
+        return described_or(call, "y", indices)
     if batch > place:
         raise call.refuse("HA508", f"batch_dims = {batch} lies behind axis {place}; it must be at most the axis.")
     for at in range(batch):
@@ -77,7 +78,9 @@ def direct_gather(call: Call) -> Any:
     """NumPy's take into the output, once the axis is known."""
     if not call.known("axis") or call.dtype("x") == dtypes.COMPLEX32:
         return None
-    place, bits, op = call.scalar("axis") % call.rank("x"), dtypes.bit_type(call.dtype("x")), call.op_type
+    place, bits, op = call.scalar("axis") % (call.rank("x") or 1), dtypes.bit_type(call.dtype("x")), call.op_type
+    if call.rank("x") == 0:
+        return None
     batch = batch_dims(call, call.rank("x"), call.rank("indices"))
 
     def run(*arrays: Array) -> None:
@@ -96,7 +99,11 @@ def direct_gather(call: Call) -> Any:
 
 @kernel("GatherV2", shape=gather_shape, values=("axis",), bits=True, direct=direct_gather)
 def gather_v2(x: Array, indices: Array, axis: Any, batch_dims: int) -> Array:
-    """Elements of x at indices along the axis, batch by batch; a negative index counts from the end, one out of range fails."""
+    """Elements of x at indices along the axis, batch by batch; a negative index counts from the end, one out of range fails.
+
+    A scalar x is one element along axis 0.
+    """
+    x = np.atleast_1d(x)
     place = int(np.asarray(axis).reshape(())) % x.ndim
     batch = batch_dims % indices.ndim if batch_dims < 0 else batch_dims
     found = checked_indices("GatherV2", indices, x.shape[place])

@@ -156,14 +156,17 @@ def divergence_shape(call: Call) -> Shape:
     return shape if reduction == "none" else ()
 
 
-@kernel("KLDiv", shape=divergence_shape)
-def kl_div(x: Array, target: Array, reduction: str) -> Any:
+@kernel("KLDiv", shape=divergence_shape, attrs={"log_target": False})
+def kl_div(x: Array, target: Array, reduction: str, log_target: bool) -> Any:
     """target·(log target - x), 0 where target is not above 0; summed up, and for batchmean divided by dim 0.
 
-    x holds logarithms. none and mean are taken too.
+    x holds logarithms, target too with log_target. none and mean are taken too.
     """
     wide = target.astype(np.float64)
-    loss = np.where(wide > 0, wide * (np.log(np.where(wide > 0, wide, 1)) - x), np.where(np.isnan(wide), wide, 0))
+    if log_target:
+        loss = np.exp(wide) * (wide - x)
+    else:
+        loss = np.where(wide > 0, wide * (np.log(np.where(wide > 0, wide, 1)) - x), np.where(np.isnan(wide), wide, 0))
     if reduction == "batchmean":
         return np.sum(loss) / np.float64(x.shape[0])
     return reduced(loss, reduction)

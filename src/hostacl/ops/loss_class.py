@@ -13,6 +13,7 @@ from hostacl.ops.dims import Shape
 from hostacl.ops.loss import REDUCTIONS, reduced, reduction_of
 from hostacl.ops.registry import kernel
 from hostacl.ops.shapes import broadcast_shapes, rank_is
+from hostacl.tensors import dtypes
 
 Array = NDArray[Any]
 
@@ -23,7 +24,7 @@ def nll_shape(call: Call) -> list[Shape]:
     if not x:
         raise call.refuse("HA516", "x is a scalar; allowed: classes (C), (N, C), or (N, C, …).")
     wanted = (*x[:1], *x[2:]) if len(x) > 1 else ()
-    same = len(x) == 1 and target in ((), (1,))
+    same = target in ((), (1,)) and (len(x) == 1 or wanted == (1,))
     fits = len(target) == len(wanted) and all(not dims.known(a, b) or a == b for a, b in zip(target, wanted, strict=True))
     if not (same or fits):
         raise call.refuse("HA504", f"target = {dims.text(target)}; allowed for x = {dims.text(x)}: {dims.text(wanted)}.")
@@ -121,7 +122,11 @@ def multilabel_shape(call: Call) -> list[Shape]:
     return [x[:-1] if reduction_of(call, *REDUCTIONS) == "none" else (), target]
 
 
-@kernel("MultilabelMarginLoss", shape=multilabel_shape)
+LONG_TOO = dict.fromkeys(("target", "is_target"), (dtypes.INT64,))
+"""torch-npu sends int64."""
+
+
+@kernel("MultilabelMarginLoss", shape=multilabel_shape, dtypes=LONG_TOO)
 def multilabel_margin_loss(x: Array, target: Array, reduction: str, call: Call) -> tuple[Any, Array]:
     """Σ max(0, 1 - (x[t] - x[i])) / C over the target classes t and all others i of each row; and which are targets.
 
@@ -144,4 +149,4 @@ def multilabel_margin_loss(x: Array, target: Array, reduction: str, call: Call) 
         loss += np.where(counted[:, place], margin, 0)
     loss = loss / max(classes, 1)
     result = loss.reshape(x.shape[:-1]) if reduction == "none" else reduced(loss, reduction)
-    return result, flags.astype(np.int32).reshape(target.shape)
+    return result, flags.astype(target.dtype).reshape(target.shape)

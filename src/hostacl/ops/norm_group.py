@@ -84,7 +84,7 @@ def by_rows(
     return y.reshape(x.shape), mean.reshape(count, groups), variance.reshape(count, groups)
 
 
-@kernel("GroupNorm", shape=group_shape)
+@kernel("GroupNorm", shape=group_shape, attrs={"data_format": "NCHW"})  # torch-npu sends ND without data_format
 def group_norm(
     x: Array, gamma: Array | None, beta: Array | None, scale: Array | None, offset: Array | None, mean: Array | None,
     variance: Array | None, num_groups: int, eps: float | None, epsilon: float | None, is_training: bool, call: Call,

@@ -121,10 +121,12 @@ def stateless_random_normal_v2(shape: Any, key: Array, counter: Array, out: tupl
 
 
 def bernoulli_shape(call: Call) -> Shape:
-    """The dims named; one probability, seed and offset."""
-    probability(call)
+    """The dims named; one seed and offset, one probability or one for each element."""
     one_element(call, "seed", "offset")
-    return shape_named(call)
+    shape, count = shape_named(call), dims.count(call.shape("prob"))
+    if call.known("shape") and (dims.count(shape) != count or not isinstance(count, int)):
+        probability(call)
+    return shape
 
 
 def draws(count: int, prob: Array, key: int, counter: int) -> Array:
@@ -142,8 +144,9 @@ def draws(count: int, prob: Array, key: int, counter: int) -> Array:
 
 @kernel("StatelessBernoulli", shape=bernoulli_shape, values=("shape", "prob"))
 def stateless_bernoulli(shape: Any, prob: Array, seed: Array, offset: Array) -> Array:
-    """0 or 1, 1 with probability ``prob``: by Philox, the seed its key and the offset its counter."""
+    """0 or 1, 1 with probability ``prob``, one or one for each: by Philox, the seed its key and the offset its counter."""
     where = placed(shape)
+    check_probabilities("StatelessBernoulli", prob, "prob")
     return draws(int(np.prod(where)), prob, philox.key_of(whole(seed)), philox.counter_of(whole(offset))).reshape(where)
 
 
@@ -160,12 +163,12 @@ def stateless_bernoulli_v2(x: Array, seed: Array, offset: Array) -> Array:
     return draws(x.size, x, philox.key_of(whole(seed)), philox.counter_of(whole(offset))).reshape(x.shape)
 
 
-def check_probabilities(op: str, x: Array) -> None:
+def check_probabilities(op: str, x: Array, name: str = "x") -> None:
     """Fails for a probability outside 0 to 1."""
     wrong = ~((x >= 0) & (x <= 1))
     if wrong.any():
         place = tuple(int(one) for one in np.argwhere(wrong)[0])
-        raise Failed("HA519", f"{op}: x{list(place)} = {x[place]:g}; allowed: 0 to 1.")
+        raise Failed("HA519", f"{op}: {name}{list(place)} = {x[place]:g}; allowed: 0 to 1.")
 
 
 def permutation_shape(call: Call) -> Shape:

@@ -123,9 +123,14 @@ def slices(call: Call) -> Shape:
     """The shape of var; updates have it too, but along the axis as many slices as there are indices."""
     var, updates = call.shape("var"), call.shape("updates")
     (count,) = rank_is(call, "indices", 1) if call.rank("indices") else (1,)
-    if not var:
+    if not var and call.op_type != "InplaceIndexAdd":
         raise call.refuse("HA516", "var is a scalar; allowed: 1 dim or more.")
-    place = checked_axis(call, call.attr("axis"), len(var))
+    place = checked_axis(call, call.attr("axis"), len(var) or 1)
+    if not var:  # torch-npu: one element along axis 0
+        size = dims.count(updates)
+        if dims.known(size, count) and size != count:
+            raise call.refuse("HA504", f"updates = {dims.text(updates)}; allowed for a scalar var: one for each index.")
+        return var
     told = f"var = {dims.text(var)}, {dims.text((count,))} indices along axis {place}"
     same_dims(call, "updates", updates, (*var[:place], count, *var[place + 1 :]), told)
     return var
@@ -133,7 +138,7 @@ def slices(call: Call) -> Shape:
 
 def along(op: str, var: Array, indices: Array, updates: Array, axis: int, combine: Combine) -> Array:
     """var with whole slices of updates combined at indices along the axis."""
-    first, each = np.moveaxis(var, axis, 0), np.moveaxis(updates, axis, 0)
+    first, each = (np.moveaxis(np.atleast_1d(one), axis, 0) for one in (var, updates))
     rows = checked_indices(op, np.atleast_1d(indices), len(first))
     wide = prod(first.shape[1:])
     result = combine(np.ascontiguousarray(first).reshape(len(first), wide), rows, each.reshape(len(rows), wide))

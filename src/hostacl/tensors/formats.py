@@ -121,9 +121,13 @@ def _padded(shape: tuple[int, ...], rank: int) -> tuple[int, ...]:
 
 
 def storage_shape(spec: TensorSpec, soc: str = "Ascend910B1") -> tuple[int, ...]:
-    """The shape of the array that lies in memory: that of the blocks, of the permuted axes, or the origin's."""
+    """The shape of the array that lies in memory: that of the blocks, of the permuted axes, or the origin's.
+
+    Plain memory of as many elements has the origin's: torch-npu describes a view with the storage of the tensor behind it.
+    """
     if spec.storage_shape is not None:
-        return spec.storage_shape
+        same = math.prod(spec.storage_shape) == math.prod(spec.shape) and is_plain(spec)
+        return spec.shape if same else spec.storage_shape
     blocks = blocks_of(spec, soc)
     if blocks is not None:
         return _layout(blocks).shape

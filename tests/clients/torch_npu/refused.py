@@ -37,7 +37,7 @@ REFUSED: dict[str, dict[torch.dtype, str]] = {
     "conv1d": {BF16: "Conv2D: bias"},
     "conv2d": {BF16: "Conv2D: bias"},
     "conv2d_options": {BF16: "Conv2DBackpropInput: filter"},
-    "conv_transpose2d": {F32: "Conv2DTranspose: x", BF16: "Conv2DTranspose: x"},
+    "conv_transpose2d": {BF16: "Conv2DTranspose: x"},
     "group_norm": {F16: "BNTrainingUpdateGrad: batch_mean"},
     "mse_loss": {BF16: "MseLoss: predict"},
     "mse_loss_none": {BF16: "MseLoss: predict"},
