@@ -85,3 +85,40 @@ def test_unknown_rows():
     assert y.shape == (-1, 2)
     rows = [Spec(F32, (-1, 4)), Spec(I32, (-1, 2)), Spec(I32, (-1, 2))]
     assert bind("MoeInitRouting", rows, active_num=3).infer()[0].shape == (-1, 4)
+
+
+X = np.arange(6, dtype=np.float32).reshape(3, 2)
+PAIRS = np.array([[2, 0], [0, 1], [2, 3]], np.int32)
+
+
+def test_a_range_of_experts_with_their_counts():
+    given = {"expert_num": 4, "active_expert_range": [0, 3], "expert_tokens_num_flag": True}
+    rows, places, ends, _ = run("MoeInitRoutingV3", X, PAIRS, **given)
+    np.testing.assert_array_equal(rows, [*X[[0, 1, 1, 0, 2]], [0, 0]])
+    assert places.tolist() == [3, 0, 1, 2, 4, -1]
+    assert ends.tolist() == [2, 3, 5]
+    _, pairs, counts, _ = run("MoeInitRoutingV3", X, PAIRS, row_idx_type=1, expert_tokens_num_type=1, **given)
+    assert pairs.tolist() == [1, 2, 3, 0, 4, -1]
+    assert counts.tolist() == [2, 1, 2]
+
+
+def test_fewer_rows_with_their_scales():
+    scale = np.array([1, 2, 3], np.float32)
+    rows, places, told, scales = run("MoeInitRoutingV3", X, PAIRS, scale, expert_num=4, active_num=3)
+    assert (rows.shape, places.tolist(), scales.tolist()) == ((3, 2), [-1, 0, 1, 2, -1, -1], [1, 2, 2])
+    assert (told == 77).all()
+
+
+@pytest.mark.parametrize(
+    ("attrs", "rule"),
+    [
+        ({}, "HA508"),
+        ({"expert_num": 4, "quant_mode": 1}, "HA508"),
+        ({"expert_num": 4, "drop_pad_mode": 1}, "HA508"),
+        ({"expert_num": 4, "active_expert_range": [2, 5]}, "HA508"),
+    ],
+)
+def test_refusals_of_ranges(attrs, rule):
+    with pytest.raises(Refused) as caught:
+        bind("MoeInitRoutingV3", [X, PAIRS], **attrs)
+    assert caught.value.rule == rule

@@ -304,3 +304,48 @@ def update(lse: Any, go: Any, update_type: int) -> Any:
     parts = [one * (power / powers.sum(0))[:, None] for one, power in zip(go, powers, strict=True)]
     output = Within(sum(parts), sum(finite(part) for part in parts) * 1e-6)
     return output, Within(np.log(powers.sum(0)), 1e-6) if update_type else Any_(lse[0].shape)
+
+
+@shapes("MoeInitRoutingV3")
+def range_call(d: Dice) -> None:
+    rows, experts, k = rows_and_experts(d)
+    d.tensor("x", (rows, 2 * d.int(1, 3)))
+    d.tensor("expert_idx", d.rng.integers(0, experts, (rows, k)))
+    if d.optional("scale"):
+        d.tensor("scale", (rows,), dtype=0)
+    d.wants("optional absent")
+    first = d.int(0, experts - 1)
+    whole = d.chance() or d.kind in ("attributes absent", "attributes default")
+    if not whole:
+        d.attrs["active_expert_range"] = ("list_int", [first, experts])
+    active = d.attr("active_num", 0, 1, max(rows * k - 1, 1))
+    d.attrs["expert_num"] = ("int", experts)
+    for name, choices in (("expert_capacity", [3]), ("drop_pad_mode", []), ("quant_mode", []), ("row_idx_type", [1]),
+                          ("expert_tokens_num_type", [1, 2]), ("expert_tokens_num_flag", [True])):  # fmt: skip
+        d.attr(name, *choices)
+    d.values.update(first=0 if whole else first, experts=experts, active=active)
+    d.output("expanded_scale", 0)
+
+
+@oracle("MoeInitRoutingV3", family="shape_slice_concat_pad")
+def in_range(x: Any, expert_idx: Any, scale: Any, row_idx_type: int, dice: Dice) -> Any:
+    v, (rows, k) = dice.values, expert_idx.shape
+    pairs = [(expert_idx[i, j], i * k + j) for i in range(rows) for j in range(k) if expert_idx[i, j] >= v["first"]]
+    pairs.sort()
+    size = min(v["active"], rows * k) if v["active"] > 0 else rows * k
+    kept = pairs[:size]
+    expanded, scales = np.zeros((size, x.shape[1]), x.dtype), np.zeros(size)
+    places = np.full(rows * k, -1, object)
+    for place, (_, pair) in enumerate(kept):
+        expanded[place] = x[pair // k]
+        scales[place] = 0 if scale is None else scale[pair // k]
+        places[place if row_idx_type else pair] = pair if row_idx_type else place
+    counts = [sum(expert == one for expert, _ in pairs) for one in range(v["first"], v["experts"])]
+    kind = v["expert_tokens_num_type"]
+    if kind == 2:
+        used = [[one + v["first"], count] for one, count in enumerate(counts) if count]
+        told = np.array(used + [[0, 0]] * (v["experts"] - len(used)), object)
+    else:
+        told = np.array([sum(counts[: at + 1]) for at in range(len(counts))] if kind == 0 else counts, object)
+    told = told if v["expert_tokens_num_flag"] else Any_(told.shape)
+    return expanded, places, told, scales if scale is not None else Any_((size,))
