@@ -29,14 +29,13 @@ class Recipe(NamedTuple):
     """A session with what goes in and what comes out.
 
     ``shapes``: those of the outputs as ONNX sees them, in the call's order; ``back`` brings them into the form of the
-    kernel's. ``fit`` tells by the inputs, ``right`` by the results, whether ONNX Runtime computes what the operator does.
+    kernel's. ``right`` tells by a result whether ONNX Runtime computed what the operator does.
     """
 
     session: Session
     feeds: Sequence[Feed]
     shapes: Sequence[Sequence[int]]
     back: Change | None = None
-    fit: Callable[[Mapping[str, Array]], bool] | None = None
     right: Callable[[Array], bool] | None = None
 
 
@@ -55,8 +54,6 @@ def as_kernel(recipe: Recipe, call: Call) -> Callable[..., Any]:
 
     def run(**tensors: Any) -> Any:
         feed = fed(recipe, lambda name: tensors[names[name]])
-        if recipe.fit is not None and not recipe.fit(feed):
-            return kernel(**tensors)
         results = recipe.session.run(feed)
         if recipe.right is not None and not all(map(recipe.right, results)):
             return kernel(**tensors)
@@ -77,9 +74,6 @@ def straight(recipe: Recipe, call: Call, otherwise: Callable[..., Any]) -> Calla
     def run(*arrays: Array) -> None:
         feed = fed(recipe, lambda name: arrays[places[name]])
         outputs = arrays[first:]
-        if recipe.fit is not None and not recipe.fit(feed):
-            otherwise(*arrays)
-            return
         apart = all(out.flags.c_contiguous for out in outputs) and not _overlap(feed, outputs)
         results = outputs if apart else recipe.session.run(feed)
         if apart:
