@@ -25,6 +25,8 @@ Array = NDArray[Any]
 Windows = Callable[[Call], tuple[str, list[Window]]]
 Direct = Callable[[Call], Callable[..., None] | None]
 Lines = tuple[int, int, int]
+Each = tuple[int, ...]
+Planes = tuple[Array, Array, Each, Each, Each, Each]
 Index = tuple[slice, ...]
 
 BLOCK_BYTES = 2 << 20
@@ -130,7 +132,7 @@ def whole_lines(x: Array, out: Array, windows: Sequence[Window]) -> Lines | None
     return prod(x.shape[:first]), count, prod(x.shape[max(axes) + 1 :])
 
 
-def last_axes(x: Array, out: Array, windows: Sequence[Window]) -> tuple[Any, ...] | None:
+def last_axes(x: Array, out: Array, windows: Sequence[Window]) -> Planes | None:
     """x and out as (planes, D, H, W) with sizes, strides, dilations and padding in front, for the native loops; else None."""
     along = sorted(windows, key=lambda one: one.axis)
     first = x.ndim - len(along)
@@ -143,7 +145,7 @@ def last_axes(x: Array, out: Array, windows: Sequence[Window]) -> tuple[Any, ...
         (1, (one.size for one in along)), (1, (one.stride for one in along)),
         (1, (one.dilation for one in along)), (0, (one.before for one in along)),
     )]  # fmt: skip
-    return x.reshape(shapes[0]), out.reshape(shapes[1]), *lists
+    return x.reshape(shapes[0]), out.reshape(shapes[1]), lists[0], lists[1], lists[2], lists[3]
 
 
 def blocks(x: Array, out: Array, windows: Sequence[Window]) -> Iterator[tuple[Array, Array, list[Window]]]:
