@@ -51,9 +51,14 @@ def normalise_into(
         each = [per_channel(one, x.shape, over) for one in (centre, factor, shift)]
         stored(rescaled(widened(x), *each), y)
     elif (np.abs(centre) * root <= NEAR).all():
-        _passes(x, y, over[0], [(_kernels.multiply, factor), (_kernels.add, shift - centre * factor)])
+        _passes(x, y, over[0], [(_scaled, (factor, shift - centre * factor))])
     else:
-        _passes(x, y, over[0], [(_kernels.subtract, centre), (_kernels.multiply, factor), (_kernels.add, shift)])
+        _passes(x, y, over[0], [(_kernels.subtract, (centre,)), (_scaled, (factor, shift))])
+
+
+def _scaled(x: Array, factor: Array, shift: Array, out: Array) -> None:
+    """x·factor + shift, each rounded."""
+    _kernels.add_product(shift, x, factor, 1.0, out)
 
 
 def _same(x: Array, y: Array) -> bool:
@@ -67,21 +72,22 @@ def _moderate(factor: Array, centre: Array, shift: Array) -> bool:
     return bool(largest < MODERATE) and bool(((np.abs(factor) > 1 / MODERATE) | (factor == 0)).all())
 
 
-def _passes(x: Array, y: Array, axis: int, steps: list[tuple[Any, Array]]) -> None:
-    """Each step's function of x and of the channel's element, on rows of one channel, or of all where they are last."""
+def _passes(x: Array, y: Array, axis: int, steps: list[tuple[Any, tuple[Array, ...]]]) -> None:
+    """Each step's function of x and of the channel's elements, on rows of one channel, or of all where they are last."""
     before, after = prod(x.shape[:axis]), prod(x.shape[axis + 1 :])
     last = after == 1
     together = gcd(before, PIXELS) if last else 1
     size = (before // together, x.shape[axis] * together) if last else (before * x.shape[axis], after)
     rows, result = x.reshape(size), y.reshape(size)
-    each = [(function, _repeated(one, together if last else before, last)) for function, one in steps]
+    times = together if last else before
+    each = [(function, [_repeated(one, times, last) for one in parameters]) for function, parameters in steps]
     step = max(1, size[0] * BLOCK_BYTES // max(rows.nbytes, 1))
     for start in range(0, size[0], step):
         part = slice(start, start + step)
         piece = result[part] if result.dtype == np.float32 else np.empty(result[part].shape, np.float32)
         source = widened(rows[part])
-        for function, column in each:
-            function(source, column if last else column[part], piece)
+        for function, columns in each:
+            function(source, *(column if last else column[part] for column in columns), piece)
             source = piece
         if result.dtype != np.float32:
             stored(piece, result[part])
