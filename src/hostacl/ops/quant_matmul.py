@@ -267,3 +267,20 @@ def transpose_quant_batch_matmul(
     scale = None if x2_scale is None else columns(factors(x2_scale))
     y = Ending(scale, x1_scale, None if bias is None else bias.reshape(-1)).of(total, out[0].code)
     return y.transpose(perm_y)
+
+
+def first_shape(call: Call) -> Shape:
+    """The (batched) product; one scale in all or for each column, a bias for each column."""
+    shape = product_shape(call, "x1", "x2", call.attr("adj_x1"), call.attr("adj_x2"))
+    check_counts(call, shape[-1], "column", "deq_scale")
+    check_bias(call, shape)
+    return shape
+
+
+@kernel("QuantBatchMatmul", shape=first_shape, mixed=("bias", "deq_scale", "y"))
+def quant_batch_matmul(
+    x1: Array, x2: Array, bias: Array, deq_scale: Array, adj_x1: bool, adj_x2: bool, out: tuple[Out, ...]
+) -> Array:  # fmt: skip
+    """(x1 · x2 + bias)·deq_scale, exact up to the one rounding; a 64-bit scale holds a float32 in its lower half."""
+    total = product(flipped(x1, adj_x1), flipped(x2, adj_x2)) + bias
+    return Ending(columns(factors(deq_scale)), None, None).of(total, out[0].code)

@@ -160,3 +160,25 @@ def axpy_with_softmax_and_drop_out_do_mask(
     y = softmax_v2(x1 + x1.dtype.type(alpha) * x2, list(axis))
     kept = np.unpackbits(np.ascontiguousarray(mask).ravel()[: -(-x1.size // 8)], bitorder="little")
     return y, keep(y, kept != 0, input_keep_prob)
+
+
+def dropped_shape(call: Call) -> list[Shape]:
+    """Both results as x; the mask has an element for each of x."""
+    x = call.shape("x")
+    checked_axes(call, call.ints("axes"), len(x))
+    if not 0 < call.attr("keep_prob") <= 1:
+        raise call.refuse("HA508", f"keep_prob = {call.attr('keep_prob')}; allowed: above 0, up to 1.")
+    size, given = dims.count(x), dims.count(call.shape("mask"))
+    if isinstance(size, int) and isinstance(given, int) and given < size:
+        told = f"mask = {dims.text(call.shape('mask'))} for x = {dims.text(x)}; needed: {size} elements, one for each."
+        raise call.refuse("HA504", told)
+    return [x, x]
+
+
+@kernel("SoftmaxV2WithDropOutDoMaskV3D", shape=dropped_shape)
+def softmax_v2_with_drop_out_do_mask_v3_d(
+    x: Array, mask: Array, keep_prob: float, axes: Sequence[int]
+) -> tuple[Array, Array]:  # fmt: skip
+    """softmax(x) over the axes together, and that over keep_prob where the mask is not 0, else 0; one byte an element."""
+    y = softmax_v2(x, list(axes))
+    return y, keep(y, mask.ravel() != 0, keep_prob)
