@@ -1,6 +1,7 @@
 // acl_rt.h: streams: making, ending, asking, modes.
 #include "capi/acl_rt_stream.hpp"
 #include "core/saturation.hpp"
+#include "core/stale.hpp"
 #include "core/status.hpp"
 
 using namespace hostacl;
@@ -73,6 +74,7 @@ HACL_EXPORT Code hacl_aclrtStreamQuery(void* stream, int32_t* status) noexcept {
         wait.timeout_ms = 0;
         wait.target = found.get();
         *status = run_until(lock, wait) == Waited::Done ? 0 : 1;
+        if (*status == 0) waited_for(*found);
         return 0;
     });
 }

@@ -2,6 +2,7 @@
 
 #include "core/hooks.hpp"
 #include "core/message.hpp"
+#include "core/stale.hpp"
 #include "core/schedule.hpp"
 #include "core/status.hpp"
 
@@ -228,6 +229,7 @@ Code process_report(Reports sort, int64_t timeout_ms) {
     PostedPtr posted = found->second.posts.front();
     found->second.posts.pop_front();
     StreamPtr stream = posted->stream.lock();
+    if (stream) waited_for(*stream); // it comes after what was submitted before it
     const Stream* outer = waiting_for_this_thread;
     if (posted->blocks) waiting_for_this_thread = stream.get();
     lock.unlock();

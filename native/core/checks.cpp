@@ -18,7 +18,7 @@ constexpr int kWord = 64;
 constexpr struct {
     int rule; // or, below 10, the hundreds of a group
     Costly flag;
-} kCostly[] = {{206, kGuards}, {217, kWritten}, {328, kThreads}, {415, kConst}, {520, kAliases}, {9, kLeaks}};
+} kCostly[] = {{206, kGuards}, {217, kWritten}, {328, kThreads}, {415, kConst}, {520, kAliases}, {9, kLeaks}, {330, kStale}};
 
 const char* const kMisuses[] = {"report", "raise", "off"};
 const char* const kForms[] = {"none", "text", "json"};

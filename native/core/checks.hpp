@@ -21,6 +21,7 @@ enum Costly : uint32_t {
     kConst = 16,  // HA415
     kAliases = 32, // HA520
     kLeaks = 64,  // HA9xx
+    kStale = 128, // HA330 of what has run, but was not waited for
 };
 
 // The choice of rules as the settings give it: "" (the cheap ones), "all", or codes and prefixes such as "HA2,HA309".

@@ -6,6 +6,7 @@
 #include "core/hooks.hpp"
 #include "core/message.hpp"
 #include "core/schedule.hpp"
+#include "core/stale.hpp"
 #include "core/status.hpp"
 #include "core/written.hpp"
 
@@ -96,8 +97,20 @@ void check_pending(const char* name, const End& end, unsigned hurts, const char*
                                static_cast<size_t>(end.address), what, pending.c_str()));
 }
 
-void check_read(const char* name, const End& end) { check_pending(name, end, kWrites, "read, and stale,"); }
-void check_write(const char* name, const End& end) { check_pending(name, end, kReads | kWrites, "written"); }
+void check_read(const char* name, const End& end) {
+    check_pending(name, end, kWrites, "read, and stale,");
+    if (!checking(kStale) || queued_tasks()) return;
+    std::string unawaited = describe_unawaited(end.address, end.address + end.extent);
+    if (!unawaited.empty())
+        report("HA330", format("%s = 0x%zx is read by the call, and nobody has waited for %s, which writes it; on a card it is stale. "
+                               "Synchronize its stream first",
+                               name, static_cast<size_t>(end.address), unawaited.c_str()));
+}
+
+void check_write(const char* name, const End& end) {
+    check_pending(name, end, kReads | kWrites, "written");
+    if (checking(kStale)) forget_results(end.address, end.address + end.extent);
+}
 
 size_t extent_of(size_t pitch, const Copy& copy) { return (copy.height - 1) * pitch + copy.width; }
 
@@ -332,6 +345,10 @@ Code copy_async(const Copy& copy, Handle stream_handle) {
     if (dst.pageable()) note_pageable(copy.dst_name, dst, waits);
     if (src.pageable()) note_pageable(copy.src_name, src, waits);
     note_unaligned(copy, dst, src);
+    if (checking(kStale)) {
+        forget_results(dst.address, dst.address + dst.extent);
+        if (waits) waited_for(*stream);
+    }
     if (try_begin(*stream)) {
         lock.unlock();
         if (checking(kWritten)) track_copy(copy, dst.block, src.block);

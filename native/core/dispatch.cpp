@@ -7,6 +7,7 @@
 #include "core/plans.hpp"
 #include "core/reading.hpp"
 #include "core/saturation.hpp"
+#include "core/stale.hpp"
 #include "core/usage.hpp"
 #include "core/stream_state.hpp"
 #include "core/user_kernels.hpp"
@@ -121,6 +122,7 @@ Code run_synchronously(const StreamPtr& stream, Request&& request) {
     Failure failure = submit_and_run(stream, std::make_unique<SynchronousTask>(detach(std::move(request)), answer));
     if (failure.code) return fail_verbatim(failure.code, failure.text);
     Lock lock = lock_machine();
+    waited_for(*stream); // up to this task, the last one
     write_back(*answer);
     return 0;
 }
@@ -166,6 +168,7 @@ Code dispatch(Lock& lock, const StreamPtr& stream, Request& request) {
     if (Code code = check_buffers(&request)) return code;
     if (checking(kThreads)) check_thread(*stream, request);
     if (checking(kAliases)) check_aliases(request);
+    if (checking(kStale)) note_results(*stream, request);
     if (request.plan->shapes == Shapes::Data && !request.writes_back()) return refuse_data_dependent(request);
     use_plan(request.plan);
     request.unwatched = stream->overflow_off;

@@ -4,6 +4,7 @@
 #include "core/hooks.hpp"
 #include "core/message.hpp"
 #include "core/schedule.hpp"
+#include "core/stale.hpp"
 #include "core/status.hpp"
 
 #include <chrono>
@@ -188,6 +189,7 @@ Code wait_event(Handle stream_handle, Handle event_handle) {
             report("HA309", format("event = 0x%llx was never recorded (or was reset): on a card there is nothing to wait for; here the "
                                    "next record is waited for",
                                    static_cast<unsigned long long>(event_handle)));
+        if (checking(kStale)) note_order(*stream, event->mark ? event->mark->stream.lock() : nullptr);
         task = std::make_unique<WaitTask>(event);
         waits = !task->ready() || !stream->idle();
     }
@@ -229,6 +231,8 @@ Code query_event(Handle handle, bool* recorded, bool* waits_done) {
     if (Code code = find_event(handle, "event", &event)) return code;
     get_on(lock, event);
     *recorded = event->mark && event->mark->done;
+    if (checking(kStale) && *recorded)
+        if (StreamPtr stream = event->mark->stream.lock()) waited_for(*stream);
     *waits_done = event->waits_pending == 0;
     return 0;
 }

@@ -6,6 +6,7 @@
 #include "core/machine.hpp"
 #include "core/message.hpp"
 #include "core/schedule.hpp"
+#include "core/stale.hpp"
 #include "core/status.hpp"
 #include "core/written.hpp"
 
@@ -256,6 +257,7 @@ Code free_block(Space space, uintptr_t start, const char* name) {
         if (at == memory().live.end() || at->second->space != space || at->second->pages)
             return refuse_free(space, start, name);
         pending = describe_pending(start, start + at->second->capacity, kReads | kWrites);
+        if (checking(kStale)) forget_results(start, start + at->second->capacity);
         block = bury(at, site);
     }
     damage = guard_damage(*block);

@@ -5,6 +5,7 @@
 #include "core/hooks.hpp"
 #include "core/log.hpp"
 #include "core/message.hpp"
+#include "core/stale.hpp"
 #include "core/status.hpp"
 
 #include <sys/syscall.h>
@@ -284,6 +285,7 @@ std::vector<Failure> take_failures(Stream& stream) {
     std::vector<Failure> failures;
     failures.swap(stream.failures);
     stream.submitter = {}; // whoever asks for the failures has waited
+    waited_for(stream);
     if (failures.empty())
         if (ContextPtr context = stream.context.lock(); context && context->stopped.code)
             failures.push_back(context->stopped);

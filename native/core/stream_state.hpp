@@ -30,6 +30,12 @@ struct Submitter {
     std::string op, site;
 };
 
+// What an operator wrote that nobody has waited for; known while that is checked.
+struct Result {
+    uintptr_t start, end;
+    std::string op, site;
+};
+
 struct Stream {
     Handle handle = 0; // of a default stream too
     int32_t id = 0;
@@ -48,6 +54,9 @@ struct Stream {
     uint32_t running = 0; // the task of the last try_begin
 
     Submitter submitter;
+    std::deque<Result> results;               // stale.hpp
+    std::vector<std::weak_ptr<Stream>> after; // streams whose events this one waits for
+    bool after_all = false;
     std::vector<Failure> failures; // until a synchronize returns them
     bool failure_mode_set = false;
     bool stop_on_failure = false;

@@ -22,7 +22,8 @@ OF_BOTH = frozenset({"soc", "cann"})
 def settings(**changes: str) -> Iterator[None]:
     """Runs a ``with`` block under other settings: ``with hostacl.settings(soc="Ascend310P", dtypes="permissive"): …``.
 
-    Names are those of the HOSTACL_… variables in small letters: soc, dtypes, cann, engine, scheduler, devices, fill …
+    Names are those of the HOSTACL_… variables in small letters: soc, dtypes, cann, engine, scheduler, devices, fill, and of the
+    rules of use check, ignore and on_misuse: ``settings(check="all", on_misuse="raise")``.
     Plans made before are made anew. AclError 100000 for an unknown name or a value that is not allowed; nothing changes then.
     """
     operators = {name: value for name, value in changes.items() if name in OF_OPERATORS}

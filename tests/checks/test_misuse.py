@@ -17,7 +17,7 @@ from tests.checks.kit import MISUSES, Kit, Misuse
 
 assert MODULES  # they fill the table
 EVERY = [
-    pytest.param(one, face, id=f"{code.lower()}_{one.act.__name__}_{face}")  # type: ignore[attr-defined]
+    pytest.param(one, face, id=f"{code.lower()}_{one.act.__name__}_{face}")
     for code, one in sorted(MISUSES.items())
     for face in one.faces
 ]

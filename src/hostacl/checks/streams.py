@@ -152,7 +152,8 @@ class NoCallback(Rule, code="HA325", title="no callback in time", returns="50701
 class HostDataPending(Rule, code="HA330", title="memory used while a task on it is pending", returns="0", severity="undefined"):
     """A copy or a set touches memory that a queued task of another stream, or of the same one, still needs or writes.
 
-    A copy is ordered against nothing: synchronize the stream first, or the data are stale.
+    A copy is ordered against nothing: synchronize the stream first, or the data are stale. `hostacl run --check` finds it also
+    where the operator has run already, since on a card it may not have.
 
     Wrong:  execute_v2(...), memcpy of its output
     Right:  execute_v2(...), synchronize_stream, memcpy
