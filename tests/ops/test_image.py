@@ -35,7 +35,7 @@ def test_resize_says_what_it_needs():
     with pytest.raises(Refused, match="HA508: ResizeD: mode = 'cube'"):
         bind("ResizeD", [LINE], sizes=[1, 8], mode="cube")
     with pytest.raises(Refused, match="HA508: ResizeD: sizes"):
-        bind("ResizeD", [LINE], sizes=[8])
+        bind("ResizeD", [LINE], sizes=[1, 1, 8])
 
 
 def test_outside_of_a_crop_is_the_extrapolation_value():
