@@ -215,6 +215,7 @@ float* scratch() {
 bool convolve(Convolution conv) {
   if (conv.images * conv.groups * conv.filters * conv.places() == 0) return true;
   join_axes(conv);
+  if (dots_are_enough(conv)) return convolve_by_dots(conv);
   return few_are_enough(conv) ? convolve_few(conv) : convolve_by_panels(conv);
 }
 

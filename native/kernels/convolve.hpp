@@ -28,6 +28,8 @@ struct Convolution {
 
 bool convolve(Convolution convolution);  // false: no memory
 
+bool dots_are_enough(const Convolution& convolution);
+bool convolve_by_dots(const Convolution& convolution);
 bool few_are_enough(const Convolution& convolution);
 bool convolve_few(const Convolution& convolution);
 

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "kernels/conversions.hpp"
-#include "kernels/elementwise.hpp"
+#include "kernels/rows.hpp"
 #include "kernels/table.hpp"
 
 namespace {
@@ -150,6 +150,10 @@ void conv_few(const float* weights, const float* x, const std::int32_t* lines, s
   constexpr decltype(&few_rows<1>) by_rows[] = {few_rows<1>, few_rows<2>, few_rows<3>, few_rows<4>};
   static_assert(sizeof by_rows / sizeof by_rows[0] == hacl::kFewRows, "one for each number of rows");
   by_rows[rows - 1](weights, x, lines, k, places, c, pitch);
+}
+
+double conv_dot(const float* x1, const float* x2, std::size_t n) {
+  return blocked_sum(n, [=](std::size_t i, std::size_t k) HACL_LAMBDA { return load_float(x1 + i, k) * load_float(x2 + i, k); });
 }
 
 template <class T>

@@ -55,6 +55,7 @@ struct ConvolveLoops {
   // c = few rows of weights times the k lines that lie lines[i] floats from x. Reads and writes up to kFewSlack places more.
   void (*few)(const float* weights, const float* x, const std::int32_t* lines, std::size_t k, std::size_t rows, std::size_t places,
               float* c, std::size_t pitch);
+  double (*dot)(const float* x1, const float* x2, std::size_t n);  // with sums as those of rows
   void (*finish[kNarrowKinds])(const Finish& finish);
 
   // The largest, NaN when there is one, or the sum of the k lines, as few reads them, out of `extent` floats.

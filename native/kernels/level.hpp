@@ -64,7 +64,7 @@ const Table HACL_JOIN(table_, HACL_LEVEL) = {
     {HACL_TEST(kIsFinite), HACL_TEST(kIsInf), HACL_TEST(kIsNan)},
     {HACL_NARROW(scatter_rows, , Add), HACL_NARROW(scatter_rows, , Subtract), HACL_NARROW(scatter_rows, , Multiply),
      HACL_NARROW(scatter_rows, , Maximum), HACL_NARROW(scatter_rows, , Minimum)},
-    {kBlockRows, kPanel, HACL_NARROW(conv_fill, ), conv_multiply, conv_few, HACL_NARROW(conv_finish, ),
+    {kBlockRows, kPanel, HACL_NARROW(conv_fill, ), conv_multiply, conv_few, conv_dot, HACL_NARROW(conv_finish, ),
      pool_largest, pool_lines<Add>, HACL_NARROW(conv_divide, )}};
 
 }  // namespace hacl

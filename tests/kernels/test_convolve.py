@@ -82,6 +82,10 @@ CASES = {
     "far dilations": ((1, 2, 1, 230, 231), (2, 2, 1, 3, 3), (1, 1, 1), (1, 110, 110), NO_PADS, 1),
     "a large filter": ((1, 2, 1, 33, 34), (5, 2, 1, 31, 30), (1, 1, 1), (1, 1, 1), (0, 0, 2, 2, 2, 2), 1),
     "single places of many images": ((70, 8, 1, 3, 3), (10, 8, 1, 3, 3), (1, 1, 1), (1, 1, 1), NO_PADS, 1),
+    "one place": ((1, 2500, 1, 1, 1), (37, 2500, 1, 1, 1), (1, 1, 1), (1, 1, 1), NO_PADS, 1),
+    "one place for each image": ((3, 40, 1, 5, 5), (22, 20, 1, 5, 5), (1, 1, 1), (1, 1, 1), NO_PADS, 2),
+    "four places and pads": ((1, 30, 1, 2, 3), (9, 30, 1, 3, 4), (1, 2, 1), (1, 1, 2), (0, 0, 1, 2, 3, 2), 1),
+    "few places under a large filter": ((2, 1, 1, 40, 41), (6, 1, 1, 40, 40), (1, 1, 1), (1, 1, 1), NO_PADS, 1),
     "one of everything": ((1, 1, 1, 1, 1), (1, 1, 1, 1, 1), (1, 1, 1), (1, 1, 1), NO_PADS, 1),
 }
 
@@ -96,10 +100,11 @@ def test_geometry(case: str, dtype: Any) -> None:
     check(x, weight, *rest, bias=normal(filters[0]), to=np.float32)
 
 
-@pytest.mark.parametrize("case", ["many filters and channels", "several tiles", "depthwise", "stride 2", "groups"])
+@pytest.mark.parametrize("case", ["many filters and channels", "several tiles", "depthwise", "stride 2", "groups", "one place"])
 def test_the_bits_depend_on_neither_threads_nor_levels_with_fused_products(case: str) -> None:
     shape, filters, *rest = CASES[case]
-    x, weight = normal(shape[0], shape[1], shape[2], shape[3] * 4, shape[4] * 3), normal(*filters)
+    larger = (1, 1) if case == "one place" else (4, 3)
+    x, weight = normal(*shape[:3], shape[3] * larger[0], shape[4] * larger[1]), normal(*filters)
     want = None
     before = _kernels.simd_level(), _kernels.threads()
     try:
