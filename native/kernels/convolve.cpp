@@ -39,8 +39,16 @@ struct Cut {
     if (threads == 1) return;
     const std::int64_t most = above(4 * threads, c.groups);
     if (tiles < most) set(c, panel, std::min(above(places, kPiecePlaces), most), 1);
-    const std::int64_t wanted = above(2 * threads, c.groups * tiles);
-    if (blocks < wanted) set(c, panel, tiles, std::min(above(c.filters, kPieceFilters), wanted));
+    if (tiles > threads && !even(c, threads)) set(c, panel, rounded_up(tiles, threads), 1);
+    const std::int64_t wanted = above(2 * threads, c.groups * tiles), most_blocks = above(c.filters, kPieceFilters);
+    if (blocks < wanted) set(c, panel, tiles, std::min(most_blocks, wanted));
+    if (!even(c, threads)) set(c, panel, tiles, std::min(most_blocks, 2 * blocks));
+  }
+
+  // Whether no thread has much more to do than another.
+  bool even(const Convolution& c, std::int64_t threads) const {
+    const std::int64_t units = c.groups * tiles * blocks;
+    return units % threads == 0 || units >= 8 * threads;
   }
 
   void set(const Convolution& c, std::int64_t panel, std::int64_t wanted_tiles, std::int64_t wanted_blocks) {
