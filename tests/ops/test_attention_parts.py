@@ -58,6 +58,17 @@ def test_the_gradient_of_a_length_is_its_direction():
     assert run("CdistGrad", grad, x1, x2, largest, p=float("inf")).tolist() == [[0, 10]]
 
 
+def test_the_gradient_of_distances_for_each_difference():
+    rng = np.random.default_rng(0)
+    x1, x2, grad = (rng.normal(size=shape).astype(np.float32) for shape in ((3, 4), (5, 4), (3, 5)))
+    apart = run("Cdist", x1, x2)
+    shape = (3, 5, 4)
+    spread = [np.ascontiguousarray(np.broadcast_to(one, shape)) for one in
+              (grad[..., None], x1[:, None], x2[None], apart[..., None])]  # fmt: skip
+    y = run("CdistGrad", *spread, outputs=[Spec(F32, (3, 4))])
+    np.testing.assert_allclose(y, run("CdistGrad", grad, x1, x2, apart), rtol=1e-5, atol=1e-6)
+
+
 @pytest.mark.parametrize(
     ("op", "inputs", "attrs", "rule"),
     [

@@ -49,6 +49,12 @@ def test_targets_one_after_the_other():
     assert (wide[..., 5:] == -np.inf).all()
 
 
+def test_a_blank_that_carries_the_longest_target():
+    given = log_probs(5, 1, 3), np.array([[0, 1]]), np.array([5]), np.array([2])
+    plain, carrying = (run("CTCLossV2", *given, blank=blank)[0] for blank in (2, 2 + 2 * 3))
+    assert plain == carrying
+
+
 def test_too_few_steps():
     probs = log_probs(2)
     given = probs, np.array([[1, 1]]), np.array([2]), np.array([2])
@@ -90,7 +96,7 @@ def test_lengths_and_labels_that_are_not_there(targets, steps, lengths, text):
         (1, Spec(I64, (2, 2)), {}, "HA504"),
         (2, Spec(I64, (2,)), {}, "HA504"),
         (3, Spec(I64, (1, 1)), {}, "HA516"),
-        (0, Spec(F32, (4, 1, 3)), {"blank": 3}, "HA508"),
+        (0, Spec(F32, (4, 1, 3)), {"blank": -1}, "HA508"),
         (0, Spec(F32, (4, 1, 3)), {"reduction": "max"}, "HA508"),
     ],
 )

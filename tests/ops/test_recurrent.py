@@ -128,6 +128,33 @@ def test_one_gru_cell_by_hand():
         np.testing.assert_allclose([one.item() for one in outputs], [want, want, z, r, n, inner], rtol=1e-3)
 
 
+def test_gates_as_torch_npu_names_them():
+    x, w, b = floats(3, 2, 4), floats(9, 20, seed=1), floats(20, seed=2)
+    named, plain = (run("DynamicRNN", x, w, b, gate_order=order) for order in ("ifco", "ifjo"))
+    for one, other in zip(named, plain, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_a_gradient_as_torch_npu_calls_it():
+    """cell_type as a bool, and scalars in place of what is left out."""
+    x, w, b = floats(3, 2, 4), floats(9, 20, seed=1), floats(20, seed=2)
+    y, h, c, *gates = run("DynamicRNN", x, w, b)
+    zeros, nothing = np.zeros((2, 5), np.float32), np.zeros((), np.float32)
+    given = [x, w, b, y, zeros, zeros, h, c, np.ones_like(y), zeros, zeros, *gates]
+    wanted = run("DynamicRNNGrad", *given)
+    sent = [*given, nothing, np.zeros((), np.uint8), nothing, nothing, nothing]
+    for one, other in zip(run("DynamicRNNGrad", *sent, cell_type=True), wanted, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_a_gru_of_float32():
+    x, w, u = floats(3, 2, 4), floats(4, 9, seed=1), floats(3, 9, seed=2)
+    single = run("DynamicGRUV2", x, w, u)
+    halves = run("DynamicGRUV2", *(one.astype(np.float16) for one in (x, w, u)))
+    assert single[0].dtype == np.float32
+    np.testing.assert_allclose(single[0], halves[0], atol=5e-3)
+
+
 def test_gradients_need_no_tensors_for_peepholes():
     x, w, b = floats(3, 2, 4), floats(9, 20, seed=1), floats(20, seed=2)
     y, h, c, *gates = run("DynamicRNN", x, w, b)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from hostacl.errors import Refused
+from hostacl.ops import find
 from hostacl.tensors import formats
 from hostacl.tensors.spec import TensorSpec as Spec
 from tests.ops.calling import bind, run
@@ -61,13 +62,43 @@ def test_wide_integers_stay_exact():
     assert y.item() == 2**53 + 2
 
 
+def test_cubic_gradients_as_torch_npu_sends_them():
+    grads = np.random.default_rng(0).normal(size=(1, 2, 7, 3)).astype(np.float32)
+    attrs = {"original_size": [1, 2, 4, 5], "mode": "cubic", "scales": [0.0, 0.0]}
+    turned = np.ascontiguousarray(np.transpose(grads, (2, 3, 0, 1)))
+    call = bind("ResizeGradD", [turned], [Spec(0, (1, 2, 4, 5))], data_format="HWNC", **attrs)
+    y = np.zeros((1, 2, 4, 5), np.float32)
+    call.function()(turned, y)
+    want = np.transpose(run("ResizeGradD", grads, **attrs), (2, 3, 0, 1))
+    np.testing.assert_array_equal(y.ravel(), want.ravel())  # its shape says NCHW, its elements lie as HWNC
+    with pytest.raises(Refused, match="data_format"):
+        bind("ResizeGradD", [turned], data_format="CHWN", **attrs)
+
+
+def test_roi_may_be_a_list_of_floats():
+    attrs = {"original_size": ("list_int", [1, 1, 1, 2]), "roi": ("list_float", []), "mode": ("string", "linear")}
+    operator = find("ResizeGradD")
+    assert operator is not None
+    assert operator.bind([Spec(0, (1, 1, 1, 4))], [], attrs).infer()[0].shape == (1, 1, 1, 2)
+
+
+def test_lines_without_their_height():
+    grads = np.ones((1, 2, 1, 7), np.float32)
+    attrs = {"mode": "linear", "scales": [1.4]}
+    y = run("ResizeGradD", grads, outputs=[Spec(0, (1, 2, 5))], original_size=[1, 2, 5], **attrs)
+    np.testing.assert_array_equal(y, run("ResizeGradD", grads, original_size=[1, 2, 1, 5], **attrs)[:, :, 0])
+    x = np.arange(10, dtype=np.float32).reshape(1, 2, 1, 5)
+    y = run("ResizeD", x, outputs=[Spec(0, (1, 2, 7))], sizes=[7], **attrs)
+    np.testing.assert_array_equal(y, run("ResizeD", x, sizes=[1, 7], scales=[1.0, 1.4], mode="linear")[:, :, 0])
+
+
 @pytest.mark.parametrize(
     ("attrs", "rule"),
     [
         ({"mode": "area"}, "HA508"),
         ({"coordinate_transformation_mode": "middle"}, "HA508"),
         ({"nearest_mode": "even"}, "HA508"),
-        ({"original_size": [1, 1, 2]}, "HA519"),
+        ({"original_size": [1, 1, 2, 2, 2]}, "HA519"),
         ({"original_size": [1, 1, 0, 2]}, "HA519"),
     ],
 )

@@ -26,9 +26,8 @@ def checked(call: Call) -> tuple[Shape, Dim]:
     targets = rank_is(call, "targets", 1, 2)
     if (mode := call.attr("reduction")) not in ("none", "mean", "sum"):
         raise call.refuse("HA508", f"reduction = {mode!r}; allowed: 'none', 'mean', 'sum'.")
-    blank, classes = call.attr("blank"), shape[2]
-    if blank < 0 or (isinstance(classes, int) and blank >= max(classes, 1)):
-        raise call.refuse("HA508", f"blank = {blank}; allowed: 0 to the last of {dims.text((classes,))} classes.")
+    if (blank := call.attr("blank")) < 0:
+        raise call.refuse("HA508", f"blank = {blank}; allowed: 0 or more.")
     for name in ("input_lengths", "target_lengths"):
         given = rank_is(call, name, 1)
         told = f"{name} = {dims.text(given)}, log_probs = {dims.text(shape)}; allowed: one for each batch."
@@ -67,7 +66,8 @@ def lattice(call: Call, shape: tuple[int, ...], targets: Array, inputs: Array, l
     for name, given, most in (("input_lengths", inputs, steps), ("target_lengths", lengths, min(room, (states - 1) // 2))):
         if given.size and not 0 <= given.min() <= given.max() <= most:
             raise Failed("HA510", f"{call.op_type}: {name} holds {given.min()} to {given.max()}; allowed: 0 to {most}.")
-    labels = np.full((batch, states), call.attr("blank"), np.int64)
+    blank = call.attr("blank") % max(classes, 1)
+    labels = np.full((batch, states), blank, np.int64)
     starts = np.cumsum(lengths) - lengths
     if targets.ndim == 1 and lengths.sum() > targets.size:
         told = f"target_lengths add up to {lengths.sum()}, targets have {targets.size} elements; allowed: at most as many."
@@ -78,7 +78,7 @@ def lattice(call: Call, shape: tuple[int, ...], targets: Array, inputs: Array, l
             raise Failed("HA510", f"{call.op_type}: targets hold {own.min()} to {own.max()}; allowed: 0 to {classes - 1}.")
         labels[row, 1 : 2 * count : 2] = own
     skip = np.zeros(labels.shape, np.bool_)
-    skip[:, 2:] = (labels[:, 2:] != call.attr("blank")) & (labels[:, 2:] != labels[:, :-2])
+    skip[:, 2:] = (labels[:, 2:] != blank) & (labels[:, 2:] != labels[:, :-2])
     return Lattice(labels, skip, lengths.astype(np.int64), inputs.astype(np.int64))
 
 
@@ -156,6 +156,7 @@ def ctc_loss_v2(
     log_probs are (steps, batch, classes); targets (batch, longest), or all labels one after the other. log_alpha (batch, steps,
     2·longest + 1, or as many as described) holds the logarithms of the ways up to each state, minus infinity where there is
     none. What cannot be aligned gives infinity, 0 with zero_infinity. reduction is the caller's: there is always one loss each.
+    blank may carry the longest target too, as blank + longest·classes.
     """
     states = states_of(out[1].shape[2], targets, target_lengths)
     paths = lattice(call, log_probs.shape, targets, input_lengths, target_lengths, states)

@@ -164,8 +164,21 @@ def renorm(x: Array, p: float, dim: int, maxnorm: float, call: Call) -> Array:
     return shaped if renorm_shape(call) != x.shape else x * shaped
 
 
+def spread_out(call: Call) -> bool:
+    """Whether all inputs are given for each difference, (…, rows, others, elements), as torch-npu does."""
+    shapes = [call.shape(name) for name in ("grad", "x1", "x2", "cdist")]
+    alike = len(shapes[0]) > 2 and all(shape == shapes[0] for shape in shapes)
+    specs = call.outputs["y"].specs
+    described = specs[0].shape if specs and not specs[0].absent else None
+    square = len(set(shapes[0][-3:])) == 1 or (len(shapes[0]) > 2 and shapes[0][-1] == shapes[0][-2])
+    return alike and (not square or (described is not None and len(described) == len(shapes[0]) - 1))
+
+
 def distance_gradient_shape(call: Call) -> Shape:
-    """The shape of x1; grad and cdist are what Cdist gives."""
+    """The shape of x1; grad and cdist are what Cdist gives. Or all four come for each difference."""
+    if spread_out(call):
+        shape = call.shape("grad")
+        return (*shape[:-2], shape[-1])
     want, x1 = pairs_shape(call), call.shape("x1")
     for name in ("grad", "cdist"):
         given = call.shape(name)
@@ -181,12 +194,16 @@ def distance_gradient_shape(call: Call) -> Shape:
 
 
 @kernel("CdistGrad", shape=distance_gradient_shape)
-def cdist_grad(grad: Array, x1: Array, x2: Array, cdist: Array, p: float) -> Array:
+def cdist_grad(grad: Array, x1: Array, x2: Array, cdist: Array, p: float, call: Call) -> Array:
     """The gradient of Cdist by x1: over all rows of x2 the sum of grad times the derivative of the distance.
 
     0 for a distance of 0 and for p 0; for p below 1 also where elements are equal. For infinity the largest differences count,
-    each in full.
+    each in full. All four may also come for each difference, (…, rows of x1, rows of x2, elements).
     """
+    if spread_out(call):
+        away = x1.astype(np.float64) - x2
+        slope = np.where(cdist == 0, 0, derivative(away, np.where(cdist == 0, 1, cdist).astype(np.float64), p))
+        return np.asarray(np.sum(slope * grad, axis=-2))
     front = grad.shape[:-2]
     other = np.broadcast_to(x2, (*front, *x2.shape[-2:]))
     result = np.empty(x1.shape, np.float64)

@@ -29,6 +29,7 @@ from hostacl.ops.recurrent import (
     state_dtype,
 )
 from hostacl.ops.registry import kernel
+from hostacl.tensors import dtypes
 
 Array = NDArray[Any]
 
@@ -65,7 +66,11 @@ def gate_columns(order: str, hidden: int) -> tuple[slice, slice, slice]:
     return update, reset, new
 
 
-@kernel("DynamicGRUV2", shape=gru_shape, mixed=MIXED[:7], dtype=dict.fromkeys(STATES, state_dtype))
+FLOATS = dict.fromkeys(("x", "weight_input", "weight_hidden"), (dtypes.FLOAT,))
+"""What torch-npu sends beyond float16."""
+
+
+@kernel("DynamicGRUV2", shape=gru_shape, mixed=MIXED[:7], dtype=dict.fromkeys(STATES, state_dtype), dtypes=FLOATS)
 def dynamic_gru_v2(
     x: Array, weight_input: Array, weight_hidden: Array, bias_input: Array | None, bias_hidden: Array | None,
     seq_length: Array | None, init_h: Array | None, call: Call,
@@ -113,7 +118,8 @@ def gradient_shape(call: Call) -> list[Shape]:
 RESULTS = ("dw_input", "dw_hidden", "db_input", "db_hidden", "dx", "dh_prev")
 
 
-@kernel("DynamicGRUV2Grad", shape=gradient_shape, mixed=MIXED, dtype=dict.fromkeys(RESULTS, state_dtype))
+@kernel("DynamicGRUV2Grad", shape=gradient_shape, mixed=MIXED, dtype=dict.fromkeys(RESULTS, state_dtype),
+        dtypes={"seq_length": (dtypes.FLOAT, dtypes.FLOAT16)})  # fmt: skip
 def dynamic_gru_v2_grad(
     x: Array, weight_input: Array, weight_hidden: Array, init_h: Array, h: Array, dy: Array, dh: Array, update: Array,
     reset: Array, new: Array, hidden_new: Array, seq_length: Array | None, call: Call,

@@ -29,10 +29,14 @@ from hostacl.ops.recurrent import (
     state_dtype,
 )
 from hostacl.ops.registry import kernel
+from hostacl.ops.schema import with_any_kind
+from hostacl.tensors import dtypes
 
 Array = NDArray[Any]
 
-ORDERS = ("ijfo", "ifjo")
+ORDERS = ("ijfo", "ifjo", "icfo", "ifco")
+"""Orders of the gates; c is another name of j."""
+
 STATES = ("y", "output_h", "output_c", "i", "j", "f", "o", "tanhc")
 MIXED = ("x", "w", "weight_input", "weight_hidden", "w_x", "w_h", "b", "init_h", "init_c", "y", "h", "c", "dy", "dh", "dc",
          "i", "j", "f", "o", "tanhct", "seq_length")  # fmt: skip
@@ -71,7 +75,7 @@ LSTM: dict[str, Any] = {
 
 def gate_columns(order: str, hidden: int) -> dict[str, slice]:
     """The columns of each gate."""
-    return {gate: slice(place * hidden, (place + 1) * hidden) for place, gate in enumerate(order)}
+    return {gate: slice(place * hidden, (place + 1) * hidden) for place, gate in enumerate(order.replace("c", "j"))}
 
 
 def lstm_layer(
@@ -150,6 +154,7 @@ def split_gradient_shape(call: Call) -> list[Any]:
 GRADIENT: dict[str, Any] = {
     "mixed": MIXED,
     "dtype": dict.fromkeys(("dw", "dw_x", "dw_h", "db", "dx", "dh_prev", "dc_prev"), state_dtype),
+    "dtypes": {"seq_length": (dtypes.FLOAT, dtypes.FLOAT16)},
 }
 
 
@@ -201,7 +206,8 @@ def lstm_gradients(saved: Saved, weights: tuple[Array, Array], order: str) -> tu
     return dw_x, dw_h, np.asarray(np.sum(rows, axis=0, dtype=np.float64)), dx, dh, dc
 
 
-@kernel("DynamicRNNGrad", shape=fused_gradient_shape, attrs={"gate_order": "ijfo"}, **GRADIENT)
+@kernel("DynamicRNNGrad", shape=fused_gradient_shape, attrs={"gate_order": "ijfo"}, **GRADIENT,
+        forms=(with_any_kind("DynamicRNNGrad", "cell_type"),))  # fmt: skip
 def dynamic_rnn_grad(
     x: Array, w: Array, init_h: Array, init_c: Array, h: Array, c: Array, dy: Array, dh: Array, dc: Array, i: Array, j: Array,
     f: Array, o: Array, tanhct: Array | None, seq_length: Array | None, call: Call,
@@ -220,7 +226,7 @@ def dynamic_rnn_grad(
     return np.concatenate([dw_x, dw_h]), db, turned, dh_prev.reshape(init_h.shape), dc_prev.reshape(init_c.shape), [], [], []
 
 
-@kernel("DynamicRNNV2Grad", shape=split_gradient_shape, **GRADIENT)
+@kernel("DynamicRNNV2Grad", shape=split_gradient_shape, **GRADIENT, forms=(with_any_kind("DynamicRNNV2Grad", "cell_type"),))
 def dynamic_rnn_v2_grad(
     x: Array, w_x: Array, w_h: Array, init_h: Array, init_c: Array, h: Array, c: Array, dy: Array, dh: Array, dc: Array,
     i: Array, j: Array, f: Array, o: Array, tanhct: Array, seq_length: Array | None, call: Call,

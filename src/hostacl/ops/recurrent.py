@@ -21,11 +21,11 @@ DIRECTIONS = {"UNIDIRECTIONAL": False, "REDIRECTIONAL": True}
 """From the first step to the last, or back."""
 
 ONLY: dict[str, tuple[Any, ...]] = {
-    "direction": tuple(DIRECTIONS), "cell_type": ("LSTM",), "activation": ("tanh",), "recurrent_activation": ("sigmoid",),
+    "direction": tuple(DIRECTIONS), "cell_type": ("LSTM", True), "activation": ("tanh",), "recurrent_activation": ("sigmoid",),
     "use_peephole": (False,), "stateful": (False,), "cell_depth": (0, 1), "num_proj": (0,), "keep_prob": (1.0, -1.0),
     "merge_mode": ("concat",),
 }  # fmt: skip
-"""Values of attributes that say what is done here."""
+"""Values of attributes that say what is done here; torch-npu sets cell_type as a bool."""
 
 UNUSED = ("wci", "wcf", "wco", "mask")
 """Inputs for peepholes and dropout inside of the cell."""
@@ -46,8 +46,13 @@ def check_attributes(call: Call, orders: Sequence[str]) -> None:
         if name in call.attrs and call.attr(name) not in allowed:
             raise call.refuse("HA508", f"{name} = {call.attr(name)!r}; allowed: {', '.join(map(repr, allowed))}.")
     for name in UNUSED:
-        if call.has(name):
+        if is_there(call, name):
             raise call.refuse("HA513", f"{name} is given; peepholes and dropout inside of the cell are not done: leave it out.")
+
+
+def is_there(call: Call, name: str) -> bool:
+    """Whether an optional input holds something: torch-npu sends scalars in place of those that it leaves out."""
+    return call.has(name) and len(call.shape(name)) > 0
 
 
 def sizes_of(call: Call, hidden: Dim) -> Sizes:
@@ -87,7 +92,7 @@ def check_elements(call: Call, name: str, want: Shape) -> None:
 
 def check_lengths(call: Call, sizes: Sizes) -> None:
     """seq_length: a number for each sequence, or a mask (steps, batch, hidden) of a float type."""
-    if call.has("seq_length"):
+    if is_there(call, "seq_length"):
         whole = call.dtype("seq_length") == dtypes.INT32
         check_elements(call, "seq_length", (sizes.batch,) if whole else (sizes.steps, sizes.batch, sizes.hidden))
 
@@ -117,7 +122,7 @@ def order_of(steps: int, direction: str) -> list[int]:
 
 def counting(seq_length: Array | None, steps: int, call: Call) -> Array | None:
     """Which steps of each sequence count: (steps, batch, 1 or hidden) of bool; None: all."""
-    if seq_length is None:
+    if seq_length is None or not seq_length.ndim:
         return None
     if seq_length.dtype.kind == "f":
         return np.asarray(seq_length != 0)

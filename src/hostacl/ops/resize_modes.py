@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hostacl.ops.call import Call
+from hostacl.ops.dims import Shape
 from hostacl.ops.resampling import Taps, linear, nearest
 from hostacl.tensors import formats as layouts
 
@@ -84,24 +85,31 @@ def check_modes(call: Call) -> None:
 
 
 def places_of(call: Call, name: str, count: int, rank: int, layout: int) -> list[int] | None:
-    """The axes that a list of numbers is about: all of them, or (two fewer) those between which images extend.
+    """The axes that a list of numbers is about: all of them, or the last ones of those between which images extend.
 
-    None when it is as long as neither.
+    None when it is empty or too long for either.
     """
     if count == rank:
         return list(range(rank))
     letters = layouts.axes_of(layout, rank)
-    if rank > 2 and count == rank - 2:
-        return [letters.index(one) for one in letters if one not in "NC"] if letters else list(range(2, rank))
-    return None
+    between = [letters.index(one) for one in letters if one not in "NC"] if letters else list(range(2, rank))
+    return between[len(between) - count :] if 0 < count <= len(between) else None
 
 
 def numbers_at(call: Call, name: str, given: Sequence[float], rank: int, layout: int) -> dict[int, float]:
     """The numbers of a list by axis; refuses a list of another length."""
     places = places_of(call, name, len(given), rank, layout)
     if places is None:
-        raise call.refuse("HA508", f"{name} = {list(given)}; allowed: {rank} numbers, or {max(rank - 2, 0)} for H, W ….")
+        raise call.refuse("HA508", f"{name} = {list(given)}; allowed: {rank} numbers, or up to {max(rank - 2, 0)} for H, W ….")
     return dict(zip(places, given, strict=True))
+
+
+def without_line(call: Call, shape: Shape) -> Shape:
+    """The shape, or what y is described as where that only leaves an axis of 1 out: images of one line are sent so."""
+    specs = call.outputs["y"].specs
+    told = specs[0].shape if specs and not specs[0].absent else shape
+    shorter = [(*shape[:axis], *shape[axis + 1 :]) for axis in range(len(shape)) if shape[axis] == 1]
+    return told if len(told) == len(shape) - 1 and told in shorter else shape
 
 
 def axes_of(

@@ -15,7 +15,8 @@ from hostacl.ops.dims import Between, Dim, Shape
 from hostacl.ops.registry import kernel
 from hostacl.ops.resampling import resampled
 from hostacl.ops.resize_grad import regions_of
-from hostacl.ops.resize_modes import COORDINATES, Axis, axes_of, check_modes, numbers_at, taps_of
+from hostacl.ops.resize_modes import COORDINATES, Axis, axes_of, check_modes, numbers_at, taps_of, without_line
+from hostacl.ops.schema import with_any_kind
 
 Array = NDArray[Any]
 
@@ -42,6 +43,11 @@ def resize_shape(call: Call) -> Shape:
     return shape
 
 
+def final_shape(call: Call) -> Shape:
+    """That shape, or without an axis of 1 where y is described so."""
+    return without_line(call, resize_shape(call))
+
+
 def numbers(call: Call, name: str) -> list[float]:
     """The numbers of an attribute or a value input; none where it is left out."""
     if name in call.attrs:
@@ -54,7 +60,8 @@ def scaled(size: Dim, scale: float) -> Dim:
     return floor(size * float(np.float32(scale))) if isinstance(size, int) else Between()
 
 
-@kernel("Resize", "ResizeD", shape=resize_shape, values=("scales", "sizes"), mixed=("roi",))
+@kernel("ResizeD", shape=final_shape, forms=(with_any_kind("ResizeD", "roi"),))
+@kernel("Resize", shape=final_shape, values=("scales", "sizes"), mixed=("roi",))
 def resize(
     x: Array, roi: Any, scales: Any, sizes: Any, coordinate_transformation_mode: str, extrapolation_value: float, call: Call,
     formats: dict[str, int],
@@ -68,7 +75,9 @@ def resize(
     """
     pairs = (("scales", scales), ("sizes", sizes))
     given = {name: np.asarray(one) for name, one in pairs if name in call.inputs and one is not None}
-    new: Any = call.with_values(given).shapes_out[0]
+    told_values = call.with_values(given)
+    new: Any = resize_shape(told_values)
+    final: Any = final_shape(told_values)
     crop = coordinate_transformation_mode == "tf_crop_and_resize"
     told = [float(one) for one in np.ravel(scales)] if scales is not None else []
     factors = numbers_at(call, "scales", told, x.ndim, formats["x"]) if told else {}
@@ -76,9 +85,9 @@ def resize(
     changed = axes_of(x.shape, new, factors, regions, crop)
     taps = [taps_of(one, dict(call.attrs)) for one in changed]
     if not taps or 0 in new:
-        return x if not taps else np.zeros(new, x.dtype)
+        return x.reshape(final) if not taps else np.zeros(final, x.dtype)
     y = resampled(x, taps)
-    return outside_set(y, changed, extrapolation_value) if crop else y
+    return (outside_set(y, changed, extrapolation_value) if crop else y).reshape(final)
 
 
 def outside_set(y: Array, changed: Sequence[Axis], value: float) -> Array:

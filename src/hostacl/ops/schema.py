@@ -180,3 +180,10 @@ def _older(newest: Generation, names: Mapping[str, list[str]]) -> Generation:
         tuple(outputs.get(name, TensorDecl(name, "required", ())) for name in names["outputs"]),
         {name: newest.attrs.get(name, AttrDecl(name, ANY_KIND)) for name in names["attrs"]},
     )
+
+
+def with_any_kind(op_type: str, *names: str) -> Generation:
+    """A form of an operator in which clients set these attributes as another kind than its prototype says."""
+    known = prototype(op_type)
+    assert known is not None, op_type
+    return replace(known.newest, attrs={**known.attrs, **{name: replace(known.attrs[name], kind=ANY_KIND) for name in names}})
