@@ -97,19 +97,24 @@ void check_pending(const char* name, const End& end, unsigned hurts, const char*
                                static_cast<size_t>(end.address), what, pending.c_str()));
 }
 
+void check_unawaited(const char* name, const End& end, unsigned hurts, const char* what) {
+    if (!checking(kStale) || queued_tasks()) return;
+    std::string unawaited = describe_unawaited(end.address, end.address + end.extent, hurts);
+    if (!unawaited.empty())
+        report("HA330", format("%s = 0x%zx is %s by the call, and nobody has waited for %s; on a card it may come later. Synchronize its "
+                               "stream first",
+                               name, static_cast<size_t>(end.address), what, unawaited.c_str()));
+}
+
 void check_read(const char* name, const End& end) {
     check_pending(name, end, kWrites, "read, and stale,");
-    if (!checking(kStale) || queued_tasks()) return;
-    std::string unawaited = describe_unawaited(end.address, end.address + end.extent);
-    if (!unawaited.empty())
-        report("HA330", format("%s = 0x%zx is read by the call, and nobody has waited for %s, which writes it; on a card it is stale. "
-                               "Synchronize its stream first",
-                               name, static_cast<size_t>(end.address), unawaited.c_str()));
+    check_unawaited(name, end, kWrites, "read");
 }
 
 void check_write(const char* name, const End& end) {
     check_pending(name, end, kReads | kWrites, "written");
-    if (checking(kStale)) forget_results(end.address, end.address + end.extent);
+    check_unawaited(name, end, kReads | kWrites, "written");
+    if (checking(kStale)) forget_touched(end.address, end.address + end.extent);
 }
 
 size_t extent_of(size_t pitch, const Copy& copy) { return (copy.height - 1) * pitch + copy.width; }
@@ -346,7 +351,7 @@ Code copy_async(const Copy& copy, Handle stream_handle) {
     if (src.pageable()) note_pageable(copy.src_name, src, waits);
     note_unaligned(copy, dst, src);
     if (checking(kStale)) {
-        forget_results(dst.address, dst.address + dst.extent);
+        forget_touched(dst.address, dst.address + dst.extent);
         if (waits) waited_for(*stream);
     }
     if (try_begin(*stream)) {

@@ -168,7 +168,7 @@ Code dispatch(Lock& lock, const StreamPtr& stream, Request& request) {
     if (Code code = check_buffers(&request)) return code;
     if (checking(kThreads)) check_thread(*stream, request);
     if (checking(kAliases)) check_aliases(request);
-    if (checking(kStale)) note_results(*stream, request);
+    if (checking(kStale)) note_touched(*stream, request);
     if (request.plan->shapes == Shapes::Data && !request.writes_back()) return refuse_data_dependent(request);
     use_plan(request.plan);
     request.unwatched = stream->overflow_off;

@@ -257,7 +257,7 @@ Code free_block(Space space, uintptr_t start, const char* name) {
         if (at == memory().live.end() || at->second->space != space || at->second->pages)
             return refuse_free(space, start, name);
         pending = describe_pending(start, start + at->second->capacity, kReads | kWrites);
-        if (checking(kStale)) forget_results(start, start + at->second->capacity);
+        if (checking(kStale)) forget_touched(start, start + at->second->capacity);
         block = bury(at, site);
     }
     damage = guard_damage(*block);

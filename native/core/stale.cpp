@@ -8,18 +8,22 @@
 namespace hostacl {
 namespace {
 
-constexpr size_t kMostResults = 1024; // of a stream; older ones are taken for awaited
+constexpr size_t kMostTouched = 1024; // of a stream; older ones are taken for awaited
 
-bool meets(const Result& result, uintptr_t start, uintptr_t end) { return result.start < end && start < result.end; }
+bool meets(const Touched& one, uintptr_t start, uintptr_t end) { return one.start < end && start < one.end; }
+
+void note(Stream& stream, const Request& request, const Argument& argument, Use use) {
+    auto start = reinterpret_cast<uintptr_t>(argument.data);
+    if (argument.absent || argument.is_const || argument.host || !argument.bytes) return;
+    stream.touched.push_back({start, start + argument.bytes, use, request.op, request.site});
+}
 
 } // namespace
 
-void note_results(Stream& stream, const Request& request) {
-    for (const Argument& output : request.outputs) {
-        auto start = reinterpret_cast<uintptr_t>(output.data);
-        if (!output.absent && output.bytes) stream.results.push_back({start, start + output.bytes, request.op, request.site});
-    }
-    while (stream.results.size() > kMostResults) stream.results.pop_front();
+void note_touched(Stream& stream, const Request& request) {
+    for (const Argument& input : request.inputs) note(stream, request, input, kReads);
+    for (const Argument& output : request.outputs) note(stream, request, output, kWrites);
+    while (stream.touched.size() > kMostTouched) stream.touched.pop_front();
 }
 
 void note_order(Stream& stream, const StreamPtr& before) {
@@ -28,27 +32,28 @@ void note_order(Stream& stream, const StreamPtr& before) {
 }
 
 void waited_for(Stream& stream) {
-    if (stream.results.empty() && stream.after.empty() && !stream.after_all) return;
-    stream.results.clear();
+    if (stream.touched.empty() && stream.after.empty() && !stream.after_all) return;
+    stream.touched.clear();
     std::vector<std::weak_ptr<Stream>> before;
     before.swap(stream.after);
-    if (std::exchange(stream.after_all, false)) streams().each([](Handle, const StreamPtr& other) { other->results.clear(); });
+    if (std::exchange(stream.after_all, false)) streams().each([](Handle, const StreamPtr& other) { other->touched.clear(); });
     for (const std::weak_ptr<Stream>& one : before)
         if (StreamPtr other = one.lock()) waited_for(*other);
 }
 
-void forget_results(uintptr_t start, uintptr_t end) {
+void forget_touched(uintptr_t start, uintptr_t end) {
     streams().each([&](Handle, const StreamPtr& stream) {
-        auto& all = stream->results;
-        all.erase(std::remove_if(all.begin(), all.end(), [&](const Result& one) { return meets(one, start, end); }), all.end());
+        auto& all = stream->touched;
+        all.erase(std::remove_if(all.begin(), all.end(), [&](const Touched& one) { return meets(one, start, end); }), all.end());
     });
 }
 
-std::string describe_unawaited(uintptr_t start, uintptr_t end) {
+std::string describe_unawaited(uintptr_t start, uintptr_t end, unsigned uses) {
     std::string found;
     streams().each([&](Handle, const StreamPtr& stream) {
-        for (const Result& result : stream->results)
-            if (found.empty() && meets(result, start, end)) found = "operator " + result.op + submitted_at(result.site);
+        for (const Touched& one : stream->touched)
+            if (found.empty() && (one.use & uses) && meets(one, start, end))
+                found = "operator " + one.op + submitted_at(one.site) + ", which " + (one.use == kWrites ? "writes" : "reads") + " it";
     });
     return found;
 }

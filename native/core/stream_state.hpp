@@ -30,9 +30,10 @@ struct Submitter {
     std::string op, site;
 };
 
-// What an operator wrote that nobody has waited for; known while that is checked.
-struct Result {
+// Bytes that an operator reads or writes which nobody has waited for; known while that is checked.
+struct Touched {
     uintptr_t start, end;
+    Use use;
     std::string op, site;
 };
 
@@ -54,7 +55,7 @@ struct Stream {
     uint32_t running = 0; // the task of the last try_begin
 
     Submitter submitter;
-    std::deque<Result> results;               // stale.hpp
+    std::deque<Touched> touched;              // stale.hpp
     std::vector<std::weak_ptr<Stream>> after; // streams whose events this one waits for
     bool after_all = false;
     std::vector<Failure> failures; // until a synchronize returns them

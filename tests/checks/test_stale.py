@@ -106,6 +106,19 @@ def test_waiting_for_another_stream_does_not_help(stream: int) -> None:
     assert read(y) == ["HA330"]
 
 
+def test_an_input_that_is_overwritten_meanwhile(stream: int) -> None:
+    x, y = device(np.ones(2, np.float32)), device(np.zeros(2, np.float32))
+    assert build_and_execute("Abs", [x], [y], stream=stream) == 0
+    fresh = acl.rt.malloc_host(8)[0]
+    assert acl.rt.memcpy(x.pointer, 8, fresh, 8, H2D) == 0
+    (report,) = take()
+    assert (report.code, report.place) == ("HA330", "dst")
+    assert "which reads it" in report.message
+    assert acl.rt.synchronize_stream(stream) == 0
+    assert acl.rt.memcpy(x.pointer, 8, fresh, 8, H2D) == 0
+    assert take() == []
+
+
 def test_a_copy_in_the_stream_comes_after(stream: int) -> None:
     y, host = submitted(stream), acl.rt.malloc_host(8)[0]
     assert acl.rt.memcpy_async(host, 8, y.pointer, 8, D2H, stream) == 0
@@ -115,8 +128,8 @@ def test_a_copy_in_the_stream_comes_after(stream: int) -> None:
 def test_other_bytes_and_new_ones_are_no_result(stream: int) -> None:
     y, x = submitted(stream), device(np.ones(2, np.float32))
     assert read(x) == []
-    fresh = np.ones(2, np.float32)
-    assert acl.rt.memcpy(y.pointer, 8, fresh.ctypes.data, 8, H2D) == 0
+    fresh = acl.rt.malloc_host(64)[0]
+    assert acl.rt.memcpy_async(y.pointer, 8, fresh, 8, H2D, stream) == 0
     assert read(y) == []
     z = submitted(stream)
     assert acl.rt.free(z.pointer) == 0
