@@ -18,7 +18,8 @@ struct Unread {
 };
 // Inputs whose elements an operator does not read, or not all of them.
 constexpr Unread kUnread[] = {{"Shape", -1},    {"ShapeN", -1}, {"Size", -1},   {"Rank", -1},      {"ZerosLike", -1}, {"OnesLike", -1},
-                              {"AsStrided", 0}, {"Assign", 0},  {"GEMM", 2},    {"ViewCopy", 0}};
+                              {"AsStrided", 0}, {"Assign", 0},  {"GEMM", 2},    {"ViewCopy", 0},   {"InplaceUpdate", 0},
+                              {"ScatterUpdate", 0}, {"ScatterNdUpdate", 0}, {"StridedSliceAssign", 0}, {"IndexPutV2", 0}};
 
 bool is_read(const char* op, size_t input) {
     for (const Unread& one : kUnread)
