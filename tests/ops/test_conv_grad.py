@@ -100,3 +100,29 @@ def test_what_does_not_fit_is_named(change, text):
     attrs = {"filter_size": [3, 2, 3, 3], "strides": [1, 1, 1, 1], "pads": [0, 0, 0, 0], **change}
     with pytest.raises(Refused, match=text):
         bind("Conv2DBackpropFilterD", [Spec(1, (1, 2, 5, 5), NCHW), Spec(1, (1, 3, 3, 3), NCHW)], **attrs)
+
+
+@pytest.mark.parametrize(("groups", "dilation", "pads"), [(1, 1, (1, 1)), (2, 2, (2, 1)), (1, 1, (0, 2))])
+def test_many_filters_over_several_images(groups, dilation, pads):
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=(5, 16, 1, 7, 8)).astype(np.float32)
+    weight = rng.normal(size=(64, 16 // groups, 1, 3, 3)).astype(np.float32)
+    geometry = conv_adjoint.Geometry((1, 1, 1), (1, dilation, dilation), ((0, 0), pads, pads))
+    padded = np.pad(x.astype(np.float64), ((0, 0), (0, 0), *geometry.pads))[:, :, 0]
+    reach = 2 * dilation + 1
+    windows = np.lib.stride_tricks.sliding_window_view(padded, (reach, reach), (2, 3))[..., ::dilation, ::dilation]
+    windows = windows.reshape(5, groups, 16 // groups, *windows.shape[2:])
+    dy = rng.normal(size=(5, 64, 1, *windows.shape[3:5])).astype(np.float32)
+    apart = dy.reshape(5, groups, 64 // groups, *windows.shape[3:5]).astype(np.float64)
+    want = np.einsum("ngchwij,ngohw->gocij", windows, apart).reshape(weight.shape)
+    got = conv_adjoint.filter_gradient(x, dy, (1, 3, 3), geometry, groups)
+    np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-3)
+
+    back = np.zeros(padded.shape)
+    split = weight.reshape(groups, 64 // groups, 16 // groups, 3, 3).astype(np.float64)
+    for i, j in np.ndindex(3, 3):
+        part = np.einsum("ngohw,goc->ngchw", apart, split[..., i, j]).reshape(5, 16, *windows.shape[3:5])
+        back[:, :, i * dilation :, j * dilation :][:, :, : part.shape[2], : part.shape[3]] += part
+    inner = back[:, :, pads[0] : pads[0] + 7, pads[0] : pads[0] + 8]
+    got = conv_adjoint.input_gradient(dy, weight, (1, 7, 8), geometry, groups)
+    np.testing.assert_allclose(got[:, :, 0], inner, rtol=1e-4, atol=1e-3)

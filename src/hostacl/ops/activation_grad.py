@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hostacl import _kernels
+from hostacl.config import settings
 from hostacl.ops import dims
 from hostacl.ops.axes import channel_axes, channels_of, other_axes, per_channel
 from hostacl.ops.blocks import in_blocks
@@ -14,6 +17,7 @@ from hostacl.ops.call import Call
 from hostacl.ops.dims import Shape
 from hostacl.ops.registry import kernel
 from hostacl.ops.shapes import broadcast, broadcast_inputs
+from hostacl.tensors import dtypes
 
 Array = NDArray[Any]
 
@@ -25,7 +29,22 @@ def kept(gradients: Array, where: Any) -> Array:
     return np.where(where, gradients, gradients.dtype.type(0))
 
 
-@kernel("ReluGrad", shape=FEATURES, direct=in_blocks)
+def direct_relu_grad(call: Call) -> Callable[..., None] | None:
+    """A comparison and a choice by native loops, for floats of one shape."""
+    code = call.dtype("gradients")
+    if code not in (dtypes.FLOAT, *dtypes.HALVES) or settings().saturate or call.shape("gradients") != call.shape("features"):
+        return in_blocks(call)
+    zero = np.zeros((), dtypes.numpy_dtype(code))
+
+    def run(gradients: Array, features: Array, backprops: Array) -> None:
+        above = np.empty(features.shape, np.bool_)
+        _kernels.greater(features, zero, above)
+        _kernels.select(above, gradients, zero, backprops)
+
+    return run
+
+
+@kernel("ReluGrad", shape=FEATURES, direct=direct_relu_grad)
 def relu_grad(gradients: Array, features: Array) -> Array:
     """The gradient where features > 0, else 0 (also for NaN); features are Relu's input or output."""
     return kept(gradients, features > 0)

@@ -19,6 +19,12 @@ Array = NDArray[Any]
 TILE_BYTES = 16 << 20
 """What the columns of one tile may take."""
 
+FEW = 4096
+"""Elements of a gradient that is so small that one product for each image is faster."""
+
+LONG = 8192
+"""How many output places one product adds up over: few long ones beat many short ones, whose threads wait for each other."""
+
 
 class Geometry(NamedTuple):
     """How a filter moves along D, H and W: strides, dilations, and (before, after) pads of each."""
@@ -43,6 +49,11 @@ def filter_gradient(x: Array, dy: Array, size: Sequence[int], geometry: Geometry
         return total.reshape(filters, channels // groups, *size)
     padded = np.pad(x, ((0, 0), (0, 0), *geometry.pads))
     view = _patches(padded, size, dy.shape[2:], geometry)
+    together = min(LONG, TILE_BYTES // (channels * prod(size) * x.dtype.itemsize)) // prod(dy.shape[2:])
+    if together > 1 and filters // groups * taps > FEW:
+        for first in range(0, batch, together):
+            total += _of_images(view[first : first + together], dy[first : first + together], groups)
+        return total.reshape(filters, channels // groups, *size)
     for image, depth, rows in _tiles(batch, dy.shape[2:], channels * prod(size) * x.dtype.itemsize):
         source = view[image, :, :, :, :, depth, rows]
         tile = np.empty(source.shape, x.dtype)
@@ -52,8 +63,20 @@ def filter_gradient(x: Array, dy: Array, size: Sequence[int], geometry: Geometry
     return total.reshape(filters, channels // groups, *size)
 
 
+def _of_images(view: Array, dy: Array, groups: int) -> Array:
+    """The part (groups, O/groups, taps) of the filter's gradient that whole images give, by one long product."""
+    columns = np.empty((*view.shape[1:5], len(view), *view.shape[5:]), view.dtype)
+    _kernels.copy(view.transpose(1, 2, 3, 4, 0, 5, 6, 7), columns)
+    part = np.ascontiguousarray(dy.swapaxes(0, 1))
+    places = part[0].size
+    taps = columns.size // (groups * places)
+    return np.matmul(columns.reshape(groups, taps, places), part.reshape(groups, -1, places).swapaxes(1, 2)).swapaxes(1, 2)
+
+
 def input_gradient(dy: Array, weight: Array, size: Sequence[int], geometry: Geometry, groups: int) -> Array:
     """The gradient (N, C, *size) of dy (N, O, D, H, W) and filters (O, C/groups, kd, kh, kw); int8 gives int32."""
+    if dy.dtype == np.float32 and dy.size and weight.size and (pads := _pads_of_turned(weight, geometry)) is not None:
+        return _by_turned_filter(dy, weight, size, geometry, pads, groups)
     filters, each = weight.shape[:2]
     channels, kernel = each * groups, weight.shape[2:]
     dtype = np.int32 if dy.dtype.kind in "iu" else dy.dtype
@@ -68,6 +91,25 @@ def input_gradient(dy: Array, weight: Array, size: Sequence[int], geometry: Geom
     inner = (slice(before, before + length) for (before, _), length in zip(geometry.pads, size, strict=True))
     window = (slice(None), slice(None), *inner)
     return padded[window]
+
+
+def _pads_of_turned(weight: Array, geometry: Geometry) -> list[int] | None:
+    """The pads with which the turned filter, moved over dy, gives the gradient; None where a filter moves by more than 1."""
+    reach = [(taps - 1) * dilation for taps, dilation in zip(weight.shape[2:], geometry.dilation, strict=True)]
+    pads = [far - pad for far, pair in zip(reach, geometry.pads, strict=True) for pad in pair]
+    return pads if set(geometry.stride) == {1} and min(pads) >= 0 else None
+
+
+def _by_turned_filter(
+    dy: Array, weight: Array, size: Sequence[int], geometry: Geometry, pads: Sequence[int], groups: int
+) -> Array:
+    """The gradient as a convolution of dy with the filter turned around, inputs and outputs exchanged."""
+    filters, each = weight.shape[:2]
+    apart = weight.reshape(groups, filters // groups, each, *weight.shape[2:]).swapaxes(1, 2)
+    turned = apart.reshape(groups * each, filters // groups, *weight.shape[2:])[:, :, ::-1, ::-1, ::-1]
+    out = np.empty((dy.shape[0], groups * each, *size), np.float32)
+    _kernels.convolve(dy, np.ascontiguousarray(turned), None, out, (1, 1, 1), geometry.dilation, pads, groups)
+    return out
 
 
 def _add_taps(image: Array, columns: Array, depth: int, row: int, geometry: Geometry) -> None:

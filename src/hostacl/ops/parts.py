@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 Array = NDArray[Any]
 
-ELEMENTS = 1 << 20
-"""Elements of a part."""
+ELEMENTS = 1 << 16
+"""Elements of a part: a few of them in float64 stay in the cache."""
 
 
 def wide(array: Array) -> Array:
@@ -24,10 +24,18 @@ def by_parts(function: Callable[..., Any], dtype: Any, *arrays: Any) -> Array:
     """An element-wise function of arrays that broadcast, in float64, part by part; an absent array (None) stays None."""
     shape = np.broadcast_shapes(*(array.shape for array in arrays if array is not None))
     result = np.empty(shape, dtype)
-    full = [None if array is None else np.broadcast_to(array, shape) for array in arrays]
+    alike = [None if array is None else array.reshape((1,) * (len(shape) - array.ndim) + array.shape) for array in arrays]
     for place in slices(shape):
-        result[place] = function(*(None if array is None else wide(array[place]) for array in full))
+        result[place] = function(*(None if array is None else wide(array[within(array, place)]) for array in alike))
     return result
+
+
+def within(array: Array, place: Sequence[Any]) -> tuple[Any, ...]:
+    """The part of an array that broadcasts, for a part of the whole: all of an axis where it has one element."""
+    if place[:1] == (...,):
+        return (...,)
+    pairs = zip(place, array.shape, strict=False)
+    return tuple(one if size != 1 else 0 if isinstance(one, int) else slice(None) for one, size in pairs)
 
 
 def slices(shape: Sequence[int]) -> Iterator[tuple[slice | int, ...]]:

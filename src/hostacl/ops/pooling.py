@@ -176,12 +176,12 @@ def in_order(y: Array, data: str, layout: int) -> Array:
     return y if order is None or order == data else y.transpose([data.index(letter) for letter in order])
 
 
-def tiles(x: Array) -> Iterator[slice]:
+def tiles(x: Array, most: int = TILE_BYTES) -> Iterator[slice]:
     """Parts of the first axis, each of a bounded number of bytes."""
-    if x.ndim == 0 or x.nbytes <= TILE_BYTES:
+    if x.ndim == 0 or x.nbytes <= most:
         yield slice(None)
         return
-    step = max(1, x.shape[0] * TILE_BYTES // x.nbytes)
+    step = max(1, x.shape[0] * most // x.nbytes)
     for start in range(0, x.shape[0], step):
         yield slice(start, start + step)
 

@@ -79,9 +79,10 @@ def masks_of(places: Array, shape: tuple[int, ...], data: str, windows: Sequence
     height, width = windows
     planes = places.transpose([data.index(letter) for letter in "NCHW"])
     row, column = np.divmod(planes, max(shape[width.axis], 1))
-    row -= (np.arange(height.number) * height.stride - height.before).reshape(-1, 1)
-    column -= np.arange(width.number) * width.stride - width.before
-    taps = row // height.dilation * width.size + column // width.dilation
+    row -= (np.arange(height.number, dtype=row.dtype) * height.stride - height.before).reshape(-1, 1)
+    column -= np.arange(width.number, dtype=column.dtype) * width.stride - width.before
+    down = row if height.dilation == 1 else row // height.dilation
+    taps = down * width.size + (column if width.dilation == 1 else column // width.dilation)
     taps = taps.reshape(*planes.shape[:2], height.number * width.number)
     words = -(-taps.shape[-1] // 16) + 1
     masks = np.zeros((*taps.shape[:2], height.size * width.size, words * 16), bool)

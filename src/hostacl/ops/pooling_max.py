@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -50,27 +51,38 @@ def direct_max(windows_of: Windows) -> Direct:
     return hook
 
 
+CACHED_BYTES = 1 << 18
+"""What a part of x may take whose places are looked for."""
+
+
 def first_max_along(values: Array, places: Array, one: Window) -> tuple[Array, Array]:
     """The largest element of each window along an axis and the place it brought along; the first one, the first NaN."""
-    moved, sources = np.moveaxis(values, one.axis, -1), np.moveaxis(places, one.axis, -1)
-    best = np.full((*moved.shape[:-1], one.number), lowest(values.dtype), values.dtype)
-    found = np.full(best.shape, -1, np.int64)
-    for _, inside, source in one.taps(moved.shape[-1]):
-        new, old, where = moved[..., source], best[..., inside], found[..., inside]
-        better = (new > old) | (where < 0) | (np.isnan(new) & ~np.isnan(old))
-        np.copyto(old, new, where=better)
-        np.copyto(where, sources[..., source], where=better)
-    return np.moveaxis(best, -1, one.axis), np.moveaxis(found, -1, one.axis)
+    shape = (*values.shape[: one.axis], one.number, *values.shape[one.axis + 1 :])
+    best, found = np.full(shape, lowest(values.dtype), values.dtype), np.full(shape, -1, places.dtype)
+    front, all_met = (slice(None),) * one.axis, False
+    for number, (_, inside, source) in enumerate(one.taps(values.shape[one.axis])):
+        new, brought = values[(*front, source)], places[(*front, source)]
+        if number == 0 and new.shape == shape:  # the first tap meets every window
+            best, found, all_met = new.copy(), brought.copy(), True
+            continue
+        old, where = best[(*front, inside)], found[(*front, inside)]
+        better = new > old
+        if not all_met:
+            better |= where < 0
+        if new.dtype.kind == "f":
+            better |= np.isnan(new) & ~np.isnan(old)
+        old[...], where[...] = np.where(better, new, old), np.where(better, brought, where)
+    return best, found
 
 
 def max_pooled_with_places(x: Array, windows: Sequence[Window]) -> tuple[Array, Array]:
     """The largest element of each window and its flat index among the pooled axes of x."""
     y = np.empty(extents(windows, x.shape), x.dtype)
-    places = np.empty(y.shape, np.int64)
     sizes = [x.shape[one.axis] for one in windows]
-    flat = np.arange(int(np.prod(sizes)), dtype=np.int64).reshape(sizes)
+    kind = np.int32 if prod(sizes) < 1 << 31 else np.int64
+    places, flat = np.empty(y.shape, kind), np.arange(prod(sizes), dtype=kind).reshape(sizes)
     flat = flat.reshape([x.shape[axis] if axis in [one.axis for one in windows] else 1 for axis in range(x.ndim)])
-    for part in tiles(x):
+    for part in tiles(x, CACHED_BYTES):
         piece, where = x[part], np.broadcast_to(flat, x[part].shape)
         for one in reversed(windows):
             piece, where = first_max_along(piece, where, one)

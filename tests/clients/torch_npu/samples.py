@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
+from math import isnan
 from typing import Any
 from unittest import mock
 
@@ -111,7 +112,7 @@ def recorded() -> Iterator[list[str]]:
 def same(one: Any, other: Any, values: bool) -> None:
     """AssertionError when two leaves differ; without ``values``, in dtype or shape."""
     if not isinstance(other, Tensor):
-        assert one == other or one != one, f"{one}, on the CPU {other}"
+        assert one == other or (isinstance(one, float) and isnan(one)), f"{one}, on the CPU {other}"
         return
     assert one.dtype == other.dtype, f"{one.dtype}, on the CPU {other.dtype}"
     assert one.shape == other.shape, f"{tuple(one.shape)}, on the CPU {tuple(other.shape)}"
