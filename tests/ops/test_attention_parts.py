@@ -55,7 +55,9 @@ def test_the_gradient_of_a_length_is_its_direction():
     grad = np.array([[10, 7]], np.float32)
     np.testing.assert_allclose(run("CdistGrad", grad, x1, x2, apart), [[6, 8]], rtol=1e-6)
     largest = run("Cdist", x1, x2, p=float("inf"))
-    assert run("CdistGrad", grad, x1, x2, largest, p=float("inf")).tolist() == [[0, 10]]
+    for p in (float("inf"), -1.0):
+        assert run("CdistGrad", grad, x1, x2, largest, p=p).tolist() == [[0, 10]]
+        np.testing.assert_array_equal(run("Cdist", x1, x2, p=p), largest)
 
 
 def test_the_gradient_of_distances_for_each_difference():

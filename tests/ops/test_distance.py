@@ -45,8 +45,8 @@ def test_renorm_scales_or_gives_the_factors():
 
 
 def test_what_does_not_fit_is_named():
-    with pytest.raises(Refused, match="p = -1"):
-        bind("Cdist", [A, B], p=-1.0)
+    with pytest.raises(Refused, match="p = -2"):
+        bind("Cdist", [A, B], p=-2.0)
     with pytest.raises(Refused, match="last dims"):
         bind("Cdist", [Spec(0, (2, 3), 2), Spec(0, (2, 2), 2)])
     with pytest.raises(Refused, match="dim"):

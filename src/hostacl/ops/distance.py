@@ -56,9 +56,14 @@ def cross(x1: Array, x2: Array, call: Call) -> Array:
 
 
 def check_p(call: Call) -> None:
-    """Refuses a negative p."""
-    if not call.attr("p") >= 0:
-        raise call.refuse("HA508", f"p = {call.attr('p'):g}; allowed: 0 or more, infinity too.")
+    """Refuses a negative p, but for -1: torch-npu sends it for infinity."""
+    if not (call.attr("p") >= 0 or call.attr("p") == -1):
+        raise call.refuse("HA508", f"p = {call.attr('p'):g}; allowed: 0 or more, infinity (also as -1) too.")
+
+
+def is_largest(p: float) -> bool:
+    """Whether the norm is the largest element."""
+    return bool(np.isinf(p)) or p > 1e9 or p == -1
 
 
 def length(away: Array, p: float) -> Array:
@@ -66,7 +71,7 @@ def length(away: Array, p: float) -> Array:
     size = np.abs(away)
     if p == 0:
         return np.count_nonzero(size, axis=-1).astype(np.float64)
-    if np.isinf(p) or p > 1e9:
+    if is_largest(p):
         return np.max(size, axis=-1, initial=0)
     if p == 2:
         return np.sqrt(np.sum(size * size, axis=-1))
@@ -97,7 +102,8 @@ def paired(call: Call) -> bool:
 def cdist(x1: Array, x2: Array, p: float, call: Call) -> Array:
     """The p-norm of the difference of each row of x1 and each of x2; p 0 counts differing elements, infinity the largest.
 
-    Where y is described without the second rows, as by torch-npu, each row of x1 is taken against its own row of x2.
+    p -1 is infinity, too. Where y is described without the second rows, as by torch-npu, each row of x1 is taken against its
+    own row of x2.
     """
     if paired(call):
         return length(x1.astype(np.float64) - x2, p).astype(x1.dtype)
@@ -223,7 +229,7 @@ def derivative(away: Array, apart: Array, p: float) -> Array:
     if p == 0:
         return np.zeros(away.shape)
     size, sign = np.abs(away), np.sign(away)
-    if np.isinf(p) or p > 1e9:
+    if is_largest(p):
         largest = np.max(size, axis=-1, keepdims=True, initial=0)
         return np.asarray(sign * (size == largest))
     if p == 1:
