@@ -61,11 +61,12 @@ def first_max_along(values: Array, places: Array, one: Window) -> tuple[Array, A
     best, found = np.full(shape, lowest(values.dtype), values.dtype), np.full(shape, -1, places.dtype)
     front, all_met = (slice(None),) * one.axis, False
     for number, (_, inside, source) in enumerate(one.taps(values.shape[one.axis])):
-        new, brought = values[(*front, source)], places[(*front, source)]
+        met, by = (*front, source), (*front, inside)
+        new, brought = values[met], places[met]
         if number == 0 and new.shape == shape:  # the first tap meets every window
             best, found, all_met = new.copy(), brought.copy(), True
             continue
-        old, where = best[(*front, inside)], found[(*front, inside)]
+        old, where = best[by], found[by]
         better = new > old
         if not all_met:
             better |= where < 0
