@@ -9,6 +9,8 @@ HACL_INLINE bool any_lane(I mask) { return lane_bits(mask) != 0; }
 HACL_INLINE F joined(FH low, FH high) {
 #if defined(HACL_AVX512)
   return (F)_mm512_insertf32x8(_mm512_castps256_ps512((__m256)low), (__m256)high, 1);
+#elif defined(HACL_AVX2)
+  return (F)_mm256_set_m128((__m128)high, (__m128)low);
 #else
   F v;
   __builtin_memcpy(&v, &low, sizeof low);

@@ -191,6 +191,42 @@ HACL_INLINE __m256i first_lanes_mask(std::size_t k) {
 }
 #endif
 
+// The first k < 4, and k < 8, elements of two bytes in the low bits, without a call of memcpy: two reads that meet or overlap.
+HACL_INLINE std::uint64_t load_few_words(const void* p, std::size_t k) {
+  auto at = static_cast<const char*>(p);
+  if (k == 1) return load_bytes<std::uint16_t>(at);
+  if (k == 0) return 0;
+  const std::uint64_t low = load_bytes<std::uint32_t>(at), last = load_bytes<std::uint32_t>(at + 2 * k - 4);
+  return low | last >> (16 * (4 - k)) << 32;
+}
+HACL_INLINE void store_few_words(void* p, std::size_t k, std::uint64_t words) {
+  auto at = static_cast<char*>(p);
+  if (k == 1) store_bytes(at, static_cast<std::uint16_t>(words));
+  if (k < 2) return;
+  store_bytes(at, static_cast<std::uint32_t>(words));
+  store_bytes(at + 2 * k - 4, static_cast<std::uint32_t>(words >> (16 * (k - 2))));
+}
+template <std::size_t n>
+HACL_INLINE void load_words(std::uint64_t (&words)[n], const void* p, std::size_t k) {
+  auto at = static_cast<const char*>(p);
+  if constexpr (n == 1) {
+    words[0] = load_few_words(at, k);
+  } else if (k < 4) {
+    words[0] = load_few_words(at, k);
+    words[1] = 0;
+  } else {
+    words[0] = load_bytes<std::uint64_t>(at);
+    words[1] = k == 4 ? 0 : load_bytes<std::uint64_t>(at + 2 * k - 8) >> (16 * (8 - k));
+  }
+}
+template <std::size_t n>
+HACL_INLINE void store_some_words(void* p, std::size_t k, const std::uint64_t (&words)[n]) {
+  auto at = static_cast<char*>(p);
+  if (n == 1 || k < 4) return store_few_words(at, k, words[0]);
+  store_bytes(at, words[0]);
+  store_few_words(at + 8, k - 4, words[n - 1]);
+}
+
 // The first k < n elements; the other lanes hold zeros.
 template <class T>
 HACL_INLINE typename Lanes<T>::V load_some(const T* p, std::size_t k) {
@@ -202,6 +238,18 @@ HACL_INLINE typename Lanes<T>::V load_some(const T* p, std::size_t k) {
   }
 #elif defined(HACL_AVX2)
   if constexpr (sizeof(T) == 4) return (F)_mm256_maskload_ps(p, first_lanes_mask(k));
+#endif
+#if !defined(HACL_AVX512)
+  if constexpr (sizeof(T) == 2) {
+    std::uint64_t words[W / 4];
+    load_words(words, p, k);
+#if defined(HACL_AVX2)
+    const __m128i bits = _mm_set_epi64x(static_cast<std::int64_t>(words[1]), static_cast<std::int64_t>(words[0]));  // in registers
+    return Lanes<T>::load(reinterpret_cast<const T*>(&bits));
+#else
+    return Lanes<T>::load(reinterpret_cast<const T*>(words));
+#endif
+  }
 #endif
   T part[Lanes<T>::n] = {};
   __builtin_memcpy(part, p, k * sizeof(T));
@@ -219,6 +267,19 @@ HACL_INLINE void store_some(T* p, std::size_t k, typename Lanes<T>::V v) {
   }
 #elif defined(HACL_AVX2)
   if constexpr (sizeof(T) == 4) return _mm256_maskstore_ps(p, first_lanes_mask(k), (__m256)v);
+#endif
+#if !defined(HACL_AVX512)
+  if constexpr (sizeof(T) == 2) {
+#if defined(HACL_AVX2)
+    __m128i bits;
+    Lanes<T>::store(reinterpret_cast<T*>(&bits), v);
+    const std::uint64_t words[] = {static_cast<std::uint64_t>(_mm_cvtsi128_si64(bits)), static_cast<std::uint64_t>(_mm_extract_epi64(bits, 1))};
+#else
+    std::uint64_t words[W / 4];
+    Lanes<T>::store(reinterpret_cast<T*>(words), v);
+#endif
+    return store_some_words(p, k, words);
+  }
 #endif
   Lanes<T>::store(part, v);
   __builtin_memcpy(p, part, k * sizeof(T));

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -12,11 +13,15 @@ from hostacl import _kernels
 from hostacl.config import settings
 from hostacl.ops.call import Call
 from hostacl.ops.declare import binary, direct_binary, direct_unary, unary
+from hostacl.ops.precision import half_by_table
 from hostacl.ops.registry import kernel
 from hostacl.ops.shapes import same_as
 from hostacl.tensors import dtypes
 
 Array = NDArray[Any]
+
+TABLE_FROM = 1 << 17
+"""Elements from which on a native loop of halves is slower than looking its results up."""
 
 BOOL_TOO = dict.fromkeys(("x1", "x2", "y"), (dtypes.BOOL,))
 """Clients send bool to Add (logical or) and Mul (logical and)."""
@@ -118,7 +123,7 @@ def direct_plain(function: Any, native: Any = None) -> Callable[[Call], Any]:
         if (call.attr("base"), call.attr("scale"), call.attr("shift")) != (-1, 1, 0):
             return None
         if native is not None and call.dtype("x") in dtypes.HALVES and not settings().saturate:
-            return native
+            return half_by_table(native, call.dtype("x")) if prod(call.spec("x").shape) >= TABLE_FROM else native
         return direct_unary(call, function)
 
     return direct

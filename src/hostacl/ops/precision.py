@@ -103,3 +103,18 @@ def half_unary(function: Callable[[Array], Any], code: int, out_code: int, satur
         _kernels.table_lookup(x, table, out)
 
     return run
+
+
+def half_by_table(loop: Callable[[Array, Array], None], code: int) -> Callable[[Array, Array], None]:
+    """A native loop on one large half tensor, by a table of what it gives for every half."""
+    table: Array | None = None
+
+    def run(x: Array, out: Array) -> None:
+        nonlocal table
+        if table is None:
+            every = np.arange(65536, dtype=np.uint16).view(dtypes.numpy_dtype(code))
+            table = np.empty_like(every)
+            loop(every, table)
+        _kernels.table_lookup(x, table, out)
+
+    return run
