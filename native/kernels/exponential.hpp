@@ -33,17 +33,6 @@ HACL_INLINE F exponential(F x) {
   return x != x ? x : result;
 }
 
-// y · 2^n for a whole n, rounded once.
-#if defined(HACL_AVX512)
-HACL_INLINE F scaled(F y, F n, F) { return (F)_mm512_scalef_ps((__m512)y, (__m512)n); }
-#else
-HACL_INLINE F scaled(F y, F, F shifted) {
-  const I whole = (I)shifted - 0x4b400000;
-  const I half = whole >> 1;
-  return y * power_of_two(half) * power_of_two(whole - half);
-}
-#endif
-
 // The same for x <= 0 or NaN in half the time: fused multiply-adds in a short chain, whose last bits differ from scalar code's.
 HACL_INLINE F exponential_below(F x) {
   const F low = splat(-104.0f);
@@ -56,7 +45,7 @@ HACL_INLINE F exponential_below(F x) {
   const F second = multiply_add(splat(8.3334519073e-3f), r, splat(4.1665795894e-2f));
   const F third = multiply_add(splat(1.9875691500e-4f), r, splat(1.3981999507e-3f));
   const F p = multiply_add(multiply_add(third, square, second), square, first);
-  return scaled(multiply_add(p, square, r) + 1.0f, n, shifted);
+  return times_power_of_two(multiply_add(p, square, r) + 1.0f, n, shifted);
 }
 
 }  // namespace
