@@ -119,7 +119,8 @@ def test_objects_of_before_are_dead_after_finalize_and_reset() -> None:
 # ---- Ctrl-C ----------------------------------------------------------------------------------------------------------
 
 WAITS = """
-import acl, sys
+import acl, signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
 acl.init(); acl.rt.set_device(0)
 stream, event = acl.rt.create_stream()[0], acl.rt.create_event()[0]
 acl.rt.stream_wait_event(stream, event)
@@ -150,13 +151,17 @@ def test_control_c_ends_a_wait_and_the_machine_goes_on(wait: str) -> None:
         assert child.stdout.readline() == "waiting\n"
         time.sleep(0.3)
         child.send_signal(signal.SIGINT)
-        out, err = child.communicate(timeout=60)
+        try:
+            out, err = child.communicate(timeout=60)
+        finally:
+            child.kill()
     assert out.split("\n")[:2] == ["interrupted", "0 0 0 0"], out + err
     assert child.returncode == 0
 
 
 QUEUE = """
-import sys, threading, _thread
+import signal, sys, threading, _thread
+signal.signal(signal.SIGINT, signal.default_int_handler)
 import numpy as np
 import acl
 from tests.calls import compile_op, device, execute
@@ -187,7 +192,8 @@ def test_control_c_ends_a_wait_that_runs_the_queue_itself(wait: str) -> None:
 
 def test_control_c_in_a_loop_of_waits() -> None:
     code = """
-import acl, _thread, threading
+import acl, signal, _thread, threading
+signal.signal(signal.SIGINT, signal.default_int_handler)
 acl.init(); acl.rt.set_device(0)
 threading.Timer(0.5, _thread.interrupt_main).start()
 try:

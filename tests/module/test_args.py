@@ -219,6 +219,7 @@ def test_what_a_callback_raises_is_printed() -> None:
 def test_ctrl_c_ends_a_wait() -> None:
     done = run("""
         import os, signal, threading, acl
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         acl.init(); acl.rt.set_device(0)
         stream, _ = acl.rt.create_stream()
         acl.rt.subscribe_report(threading.get_ident(), stream)
