@@ -4,8 +4,10 @@
 #include "core/message.hpp"
 
 #include <dlfcn.h>
+#include <elf.h>
 #include <fcntl.h>
 #include <sched.h>
+#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -20,7 +22,8 @@ namespace {
 
 struct Lines {
     std::mutex mutex;
-    std::map<const void*, std::string> known; // by return address
+    std::map<const void*, std::string> known;     // by return address
+    std::map<std::string, bool> with_debug_lines; // by file
 };
 
 Lines& lines() {
@@ -41,6 +44,33 @@ int run_child(void* given) {
     ::_exit(127);
 }
 
+bool read_at(int file, uint64_t offset, void* into, size_t size) {
+    return ::pread(file, into, size, static_cast<off_t>(offset)) == static_cast<ssize_t>(size);
+}
+
+// Whether an ELF file of this machine has a section .debug_line: without it there is nothing to ask for.
+bool find_debug_lines(int file) {
+    Elf64_Ehdr head;
+    if (!read_at(file, 0, &head, sizeof head) || std::memcmp(head.e_ident, ELFMAG, SELFMAG) != 0) return false;
+    if (head.e_shentsize != sizeof(Elf64_Shdr) || head.e_shstrndx >= head.e_shnum) return false;
+    std::vector<Elf64_Shdr> sections(head.e_shnum);
+    if (!read_at(file, head.e_shoff, sections.data(), sections.size() * sizeof(Elf64_Shdr))) return false;
+    const Elf64_Shdr& names = sections[head.e_shstrndx];
+    if (names.sh_size > (1u << 20)) return false;
+    std::string text(names.sh_size, '\0');
+    return read_at(file, names.sh_offset, text.data(), text.size()) && text.find(".debug_line") != std::string::npos;
+}
+
+// Lock held.
+bool has_debug_lines(const char* path) {
+    auto [at, is_new] = lines().with_debug_lines.try_emplace(path);
+    if (!is_new) return at->second;
+    int file = ::open(path, O_RDONLY | O_CLOEXEC);
+    at->second = file >= 0 && find_debug_lines(file);
+    if (file >= 0) ::close(file);
+    return at->second;
+}
+
 std::string read_all(int input) {
     std::string text;
     char part[512];
@@ -48,14 +78,19 @@ std::string read_all(int input) {
     return text;
 }
 
-// What a command prints. Its end sends the program no signal, and the program's own wait() does not see it.
+// What a command prints. Its end sends the program no signal, and the program's own wait() does not see it. No handler of the
+// program's runs in the child, which shares its memory until it is the command.
 std::string output_of(const char* const* arguments) {
-    constexpr size_t kStack = 64 << 10;
+    constexpr size_t kStack = 256 << 10;
     int ends[2];
     if (::pipe2(ends, O_CLOEXEC) != 0) return "";
     std::vector<char> stack(kStack);
     Child child{arguments, ends[1]};
+    sigset_t all, before;
+    ::sigfillset(&all);
+    ::pthread_sigmask(SIG_BLOCK, &all, &before);
     int pid = ::clone(run_child, stack.data() + kStack, CLONE_VM | CLONE_VFORK, &child);
+    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
     ::close(ends[1]);
     std::string text = pid > 0 ? read_all(ends[0]) : "";
     ::close(ends[0]);
@@ -77,7 +112,7 @@ std::string source_line(const Dl_info& info, const void* return_address) {
 std::string known_line(const Dl_info& info, const void* return_address) {
     std::lock_guard<std::mutex> guard(lines().mutex);
     auto [at, is_new] = lines().known.try_emplace(return_address);
-    if (is_new) at->second = source_line(info, return_address);
+    if (is_new && has_debug_lines(info.dli_fname)) at->second = source_line(info, return_address);
     return at->second;
 }
 
