@@ -29,7 +29,7 @@ def run(code: str, *, under_run: bool = True, library_path: bool = True, **envir
     command = [sys.executable, "-W", "ignore", "-X", "faulthandler", "-c", code]
     if under_run:
         command = [str(Path(sys.executable).parent / "hostacl"), "run", *command]
-    return subprocess.run(command, env=env, capture_output=True, text=True, timeout=150, check=False)
+    return subprocess.run(command, env=env, capture_output=True, text=True, timeout=300, check=False)
 
 
 BLANK = {"LD_LIBRARY_PATH", "LD_PRELOAD", "ASCEND_LAUNCH_BLOCKING", "TASK_QUEUE_ENABLE", "PYTHONPATH"}
