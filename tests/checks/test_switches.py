@@ -77,9 +77,11 @@ def test_off_reports_nothing_and_changes_no_code() -> None:
 
 
 def test_settings_are_put_back() -> None:
+    names = ("check", "ignore", "on_misuse", "report")
+    before = [_machine.setting(name) for name in names]
     with hostacl.settings(check="HA2", ignore="HA3", on_misuse="off", report="none"):
         assert _machine.setting("check") == "HA2"
-    assert [_machine.setting(name) for name in ("check", "ignore", "on_misuse", "report")] == ["", "", "report", "none"]
+    assert [_machine.setting(name) for name in names] == before
 
 
 def test_a_report_holds_each_part() -> None:
