@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 import acl
-from hostacl.ops.registry import implemented
-from hostacl.ops.schema import Prototype, prototype
+from hostacl.ops.registry import find, implemented
+from hostacl.ops.schema import Prototype
 from random_calls.draw import Drawn, draw_call, dtypes_of, plan
 from random_calls.oracle import find_oracle
 from random_calls.run import storage
@@ -38,9 +38,10 @@ def kinds_of(op_type: str) -> tuple[str, ...]:
 
 
 def known(op_type: str) -> Prototype:
-    found = prototype(op_type)
+    """The prototype with every form in which the operator takes it."""
+    found = find(op_type)
     assert found is not None
-    return found
+    return found.prototype
 
 
 @dataclass

@@ -157,7 +157,8 @@ def logs(features: Any) -> Any:
     if not features.size:
         return features
     infinite = np.isposinf(features).any(axis=1, keepdims=True)
-    return np.where(infinite, np.nan, features - special.logsumexp(features, axis=1, keepdims=True))
+    near = features - np.where(infinite, 0, features.max(axis=1, keepdims=True))  # a huge one hides the logarithm of the sum
+    return np.where(infinite, np.nan, near - special.logsumexp(near, axis=1, keepdims=True))
 
 
 @oracle("SoftmaxCrossEntropyWithLogits")
