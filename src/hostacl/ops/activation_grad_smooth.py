@@ -105,7 +105,7 @@ def gate_slope(x: Array, inner: Array, inner_slope: Any) -> Array:
 
 
 def near(x: Array) -> Array:
-    """x in float64, held where the slopes of Gelu are 0 in float32, but not yet 0: times infinity they are not NaN. NaN stays."""
+    """x in float64, held where the slopes of Gelu are 0 in float32 but not here: times infinity they are not NaN. NaN stays."""
     return np.clip(wide(x), -20, FAR)
 
 
