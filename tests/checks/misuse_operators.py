@@ -163,6 +163,7 @@ def name_missing(kit: Kit, wrong: bool) -> None:
 def failed_inside(kit: Kit, wrong: bool) -> None:
     @hostacl.op("MisuseCustom", inputs={"x": "float32"}, outputs={"y": "float32"})
     def custom(x: np.ndarray[tuple[int], np.dtype[np.float32]]) -> np.ndarray[tuple[int], np.dtype[np.float32]]:
+        """x itself, or a division by zero."""
         return x * (1 // (0 if wrong else 1))
 
     kit.run("MisuseCustom", [kit.tensor([4])], [kit.tensor([4])])

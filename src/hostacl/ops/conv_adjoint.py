@@ -75,7 +75,8 @@ def _of_images(view: Array, dy: Array, groups: int) -> Array:
 
 def input_gradient(dy: Array, weight: Array, size: Sequence[int], geometry: Geometry, groups: int) -> Array:
     """The gradient (N, C, *size) of dy (N, O, D, H, W) and filters (O, C/groups, kd, kh, kw); int8 gives int32."""
-    if dy.dtype == np.float32 and dy.size and weight.size and (pads := _pads_of_turned(weight, geometry)) is not None:
+    pads = _pads_of_turned(weight, geometry) if dy.dtype == np.float32 and dy.size and weight.size and 0 not in size else None
+    if pads is not None:
         return _by_turned_filter(dy, weight, size, geometry, pads, groups)
     filters, each = weight.shape[:2]
     channels, kernel = each * groups, weight.shape[2:]
