@@ -29,7 +29,7 @@ REASONS = (
     Reason("kProfiler", ("Msprof",), "the profiler's own hooks: nothing to report is success"),
     Reason("kCapture", ("aclmdlRI",), "graph capture is not there; run the operators one by one"),
     Reason("kDump", ("aclmdlInitDump", "aclmdlFinalizeDump", "aclmdlSetDump", "aclopStartDump", "aclopStopDump"),
-           "dumping is not there; `hostacl trace` records operators and their data"),
+           "dumping is not there; copy a tensor to the host to look at it"),
     Reason("kModel", ("aclmdl",), "whole models are not run, only single operators; use an inference engine for it"),
     Reason("kGraph", ("aclGenGraph", "aclCreateGraph", "aclDestroyGraph"),
            "there is no graph to dump: operators run one by one"),

@@ -24,7 +24,7 @@ constexpr const char* kGraph =
 constexpr const char* kModel =
     "whole models are not run, only single operators; use an inference engine for it";
 constexpr const char* kDump =
-    "dumping is not there; `hostacl trace` records operators and their data";
+    "dumping is not there; copy a tensor to the host to look at it";
 constexpr const char* kAllocator =
     "user allocators are not there; memory comes from aclrtMalloc";
 constexpr const char* kBinary =
