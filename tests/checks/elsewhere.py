@@ -7,7 +7,6 @@ from collections.abc import Mapping
 ELSEWHERE: Mapping[str, tuple[str, str]] = {
     "HA105": ("settings are hostacl's own", "tests/test_profiles.py::test_a_bad_setting_changes_nothing"),
     "HA110": ("the process must have no Python", "tests/capi/test_bridge.py::test_without_a_libpython_the_package_is_named"),
-    "HA113": ("the machine must be out of memory", ""),
     "HA114": ("a fault of hostacl", ""),
     "HA311": ("a signal must come", "tests/test_processes.py::test_control_c_ends_a_wait_and_the_machine_goes_on"),
     "HA529": ("user operators are loaded once", "tests/singleop/test_custom.py::test_an_installed_package_brings_operators"),

@@ -170,6 +170,17 @@ def failed_inside(kit: Kit, wrong: bool) -> None:
     kit.wait()
 
 
+@misuse("HA113", "op.execute_v2", "", "HungryCustom", "out of host memory")
+def out_of_memory(kit: Kit, wrong: bool) -> None:
+    @hostacl.op("HungryCustom", inputs={"x": "float32"}, outputs={"y": "float32"})
+    def custom(x: np.ndarray[tuple[int], np.dtype[np.float32]]) -> np.ndarray[tuple[int], np.dtype[np.float32]]:
+        """x itself, or more than there is."""
+        return np.empty(1 << 60, np.float32) if wrong else x
+
+    kit.run("HungryCustom", [kit.tensor([4])], [kit.tensor([4])])
+    kit.wait()
+
+
 @misuse("HA527", "op.compile", "y", "ArgMaxV2", "attribute dtype = 9 (DT_INT64)")
 def dtype_attribute(kit: Kit, wrong: bool) -> None:
     x, axis = kit.tensor([4]), kit.const(np.array([0], np.int64))
