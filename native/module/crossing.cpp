@@ -42,13 +42,16 @@ struct KeptState {
 };
 
 // Until Python 3.11 a child that was forked while another thread made its state waits for ever for the lock of their list:
-// no fork happens in between. Taken without Python's lock, or after it by a fork.
+// no fork happens in between. Taken without Python's lock, or after it by a fork. Later ones hold that list's lock themselves
+// while they fork, or make it anew; a lock of ours beside it would wait for theirs, and theirs for ours.
+constexpr bool kGuardsBirths = PY_VERSION_HEX < 0x030C0000;
 std::mutex birth_mutex;
 
 // Makes this thread's state; that of PyGILState_Ensure would go with the last release, this one is kept.
 void make_state() {
     static thread_local KeptState kept;
-    std::lock_guard<std::mutex> guard(birth_mutex);
+    std::unique_lock<std::mutex> guard(birth_mutex, std::defer_lock);
+    if (kGuardsBirths) guard.lock();
     kept.state = PyThreadState_New(PyInterpreterState_Main());
 }
 
@@ -108,12 +111,16 @@ void release_collector() {
 std::atomic<int> client_threads{0}; // at or behind Python's lock
 std::atomic<bool> closed{false};
 
-void before_fork() { birth_mutex.lock(); }
-void after_fork_in_parent() { birth_mutex.unlock(); }
+void before_fork() {
+    if (kGuardsBirths) birth_mutex.lock();
+}
+void after_fork_in_parent() {
+    if (kGuardsBirths) birth_mutex.unlock();
+}
 
 // Python has freed the thread states of the parent's other threads, and those threads are not here.
 void after_fork_in_child() {
-    birth_mutex.unlock();
+    after_fork_in_parent();
     ended_list = new Ended;
     collector_forked = true;
     client_threads = 0;
