@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Sequence
 
 ROUNDS = 7
+SETTLE = 0.02  # s; ONNX Runtime's threads go on spinning for a while after a run
 
 # These slow NumPy's own BLAS where they are set; a fair comparison does without. They count before NumPy is loaded.
 _UNSET = ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE")
@@ -22,7 +23,8 @@ def fair_environment() -> None:
 
 
 def seconds(function: Callable[[], object], repeat: int, clock: Callable[[], float] = time.perf_counter) -> float:
-    """Seconds of one call, over a loop of so many."""
+    """Seconds of one call, over a loop of so many; threads of what ran before are let go to sleep first."""
+    time.sleep(SETTLE)
     start = clock()
     for _ in range(repeat):
         function()
