@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import product as product_of
 from math import prod
 from typing import Any, NamedTuple
@@ -40,6 +40,15 @@ class Geometry(NamedTuple):
         return Geometry((1, *self.stride), (1, *self.dilation), ((0, 0), *self.pads))
 
 
+def in_order(view: Array, room: Callable[..., Array] = np.empty) -> Array:
+    """The array with its elements in order: itself, or a copy in the room that ``room(shape, dtype)`` gives."""
+    if view.flags.c_contiguous:
+        return view
+    copy = room(view.shape, view.dtype)
+    _kernels.copy(view, copy)
+    return copy
+
+
 def filter_gradient(x: Array, dy: Array, size: Sequence[int], geometry: Geometry, groups: int) -> Array:
     """The gradient (O, C/groups, kd, kh, kw) of x (N, C, D, H, W) and dy (N, O, …); ``size`` is (kd, kh, kw)."""
     batch, channels = x.shape[:2]
@@ -55,9 +64,7 @@ def filter_gradient(x: Array, dy: Array, size: Sequence[int], geometry: Geometry
             total += _of_images(view[first : first + together], dy[first : first + together], groups)
         return total.reshape(filters, channels // groups, *size)
     for image, depth, rows in _tiles(batch, dy.shape[2:], channels * prod(size) * x.dtype.itemsize):
-        source = view[image, :, :, :, :, depth, rows]
-        tile = np.empty(source.shape, x.dtype)
-        _kernels.copy(source, tile)
+        tile = in_order(view[image, :, :, :, :, depth, rows])
         part = dy[image, :, depth, rows].reshape(groups, filters // groups, -1)
         total += np.matmul(part, tile.reshape(groups, taps, -1).swapaxes(1, 2))
     return total.reshape(filters, channels // groups, *size)
@@ -65,8 +72,7 @@ def filter_gradient(x: Array, dy: Array, size: Sequence[int], geometry: Geometry
 
 def _of_images(view: Array, dy: Array, groups: int) -> Array:
     """The part (groups, O/groups, taps) of the filter's gradient that whole images give, by one long product."""
-    columns = np.empty((*view.shape[1:5], len(view), *view.shape[5:]), view.dtype)
-    _kernels.copy(view.transpose(1, 2, 3, 4, 0, 5, 6, 7), columns)
+    columns = in_order(view.transpose(1, 2, 3, 4, 0, 5, 6, 7))
     part = np.ascontiguousarray(dy.swapaxes(0, 1))
     places = part[0].size
     taps = columns.size // (groups * places)

@@ -12,7 +12,7 @@ from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
 from hostacl import _kernels
-from hostacl.ops.conv_adjoint import Geometry
+from hostacl.ops.conv_adjoint import Geometry, in_order
 from hostacl.ops.matmul import product
 
 Array = NDArray[Any]
@@ -68,24 +68,15 @@ def correlate_into(x: Array, weight: Array, geometry: Geometry, groups: int, bia
     added = None if bias is None else bias.astype(np.float32).reshape(-1)
     settings = (*geometry[:2], [pad for pair in geometry.pads for pad in pair], groups)
     if y.flags.c_contiguous:
-        _kernels.convolve(_dense(x), weight, added, y, *settings)
+        _kernels.convolve(in_order(x), weight, added, y, *settings)
         return
     if np.may_share_memory(x, y):
         x = x.copy()
     step = max(1, PART_BYTES // max(1, y[:1].nbytes))
     for part in (slice(start, start + step) for start in range(0, y.shape[0], step)):
         dense = np.empty(y[part].shape, y.dtype)
-        _kernels.convolve(_dense(x[part]), weight, added, dense, *settings)
+        _kernels.convolve(in_order(x[part]), weight, added, dense, *settings)
         _kernels.copy(dense, y[part])
-
-
-def _dense(x: Array) -> Array:
-    """The array in order of its axes."""
-    if x.flags.c_contiguous:
-        return x
-    y = np.empty(x.shape, x.dtype)
-    _kernels.copy(x, y)
-    return y
 
 
 def _by_columns(x: Array, weight: Array, geometry: Geometry, groups: int, y: Array) -> None:
@@ -98,7 +89,7 @@ def _by_columns(x: Array, weight: Array, geometry: Geometry, groups: int, y: Arr
     matrix = weight.reshape(groups, filters // groups, taps)
     for images, depth, rows in _tiles(x.shape[0], y.shape[2:], x.shape[1] * prod(kernel) * x.dtype.itemsize):
         view = _patches(_slab(x, images, depth, rows, kernel, geometry), kernel, rows, y.shape[4], geometry)
-        columns = _contiguous(view).reshape(view.shape[0], groups, taps, -1)
+        columns = in_order(view, _workspace.array).reshape(view.shape[0], groups, taps, -1)
         _product_into(y[images, :, depth, rows], matrix, columns)
 
 
@@ -109,15 +100,6 @@ def _product_into(target: Array, matrix: Array, columns: Array) -> None:
         np.matmul(matrix, columns, out=place)
     else:
         target[...] = product(matrix, columns).reshape(target.shape)
-
-
-def _contiguous(view: Array) -> Array:
-    """The patches in order: themselves for a filter of one element, else a copy, which holds until the next one."""
-    if view.flags.c_contiguous:
-        return view
-    columns = _workspace.array(view.shape, view.dtype)
-    _kernels.copy(view, columns)
-    return columns
 
 
 def _tiles(batch: int, sizes: Sequence[int], bytes_a_place: int) -> Iterator[tuple[slice, int, slice]]:

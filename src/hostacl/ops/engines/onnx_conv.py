@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hostacl import _kernels
 from hostacl.ops.call import Call
-from hostacl.ops.conv_adjoint import Geometry
+from hostacl.ops.conv_adjoint import Geometry, in_order
 from hostacl.ops.conv_grad import attribute_order, axes_like, back, data_letters, filter_letters, geometry_of, to
 from hostacl.ops.engines.onnx_model import Node, Tensor
 from hostacl.ops.engines.recipe import Change, Feed, Recipe
@@ -64,14 +63,7 @@ def channels_first(data: str) -> str:
 
 def moved(data: str) -> Change | None:
     """What brings data into ONNX's order."""
-    return None if data == channels_first(data) else lambda x: in_memory(to(x, data, channels_first(data)))
-
-
-def in_memory(view: Array) -> Array:
-    """A view, its elements in order."""
-    out = np.empty(view.shape, view.dtype)
-    _kernels.copy(view, out)
-    return out
+    return None if data == channels_first(data) else lambda x: in_order(to(x, data, channels_first(data)))
 
 
 def returned(layout: str) -> Change | None:
@@ -110,7 +102,7 @@ def blocked_filters(weight: Array, block: int, both: bool) -> Array:
         view = weight.reshape(o // block, block, i // block, block, h, w).transpose(0, 2, 4, 5, 3, 1)
     else:
         view = weight.reshape(o // block, block, i, h, w).transpose(0, 2, 3, 4, 1)
-    return in_memory(view).reshape(weight.shape)
+    return in_order(view).reshape(weight.shape)
 
 
 @cache
