@@ -152,19 +152,18 @@ class Sums:
 
     def by_inner(self, by: Array) -> None:
         """By the sides of the common box: its high ends are the lower of both, its low ends the higher."""
-        share = taken(self.pairs.other[2:] - self.pairs.box[2:])
-        self.box[2:] += by * share
-        self.other[2:] += by * (1 - share)
-        share = taken(self.pairs.box[:2] - self.pairs.other[:2])
-        self.box[:2] -= by * share
-        self.other[:2] -= by * (1 - share)
+        self._by_ends(by, self.pairs.other, self.pairs.box)
 
     def by_outer(self, by: Array) -> None:
         """By the sides of the box around both."""
-        share = taken(self.pairs.box[2:] - self.pairs.other[2:])
+        self._by_ends(by, self.pairs.box, self.pairs.other)
+
+    def _by_ends(self, by: Array, above: Array, below: Array) -> None:
+        """By sides whose high ends are ours where ``above``'s lie above ``below``'s, and the low ends where they lie below."""
+        share = taken(above[2:] - below[2:])
         self.box[2:] += by * share
         self.other[2:] += by * (1 - share)
-        share = taken(self.pairs.other[:2] - self.pairs.box[:2])
+        share = taken(below[:2] - above[:2])
         self.box[:2] -= by * share
         self.other[:2] -= by * (1 - share)
 
