@@ -89,10 +89,3 @@ def test_only_update_scatters():
     var, updates = np.zeros((1, 2, 4), np.int8), np.ones((1, 1, 4), np.float32)
     with pytest.raises(Refused, match="reduce"):
         bind("QuantUpdateScatter", [var, np.array([0]), updates, np.ones(1, np.float32)], reduce="add", axis=1)
-
-
-@pytest.mark.parametrize("name", ["IFMR", "QuantGroupedMatmulInplaceAdd"])
-def test_what_is_not_published_is_refused_by_name(name):
-    from hostacl.ops.refusals import refused
-
-    assert "not published" in refused()[name]
