@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# torch-npu, unmodified, on hostacl.
+# torch-npu, unmodified, on hostacl; and the gradient operators against torch itself, which is there, too.
 source "$(dirname "$0")/../client.sh"
 
 fill() { # torch's CPU build, from the configured index or its own; the registry's with CUDA (gigabytes) only where neither has it
@@ -14,3 +14,4 @@ fill() { # torch's CPU build, from the configured index or its own; the registry
 environment fill
 install_hostacl
 tests
+timeout 300 "$venv/bin/python" -m pytest -q -p no:cacheprovider tests/clients/torch_autograd # without torch-npu

@@ -111,6 +111,26 @@ def test_far_out_the_gradient_passes_or_is_0(op):
     np.testing.assert_allclose(run(op, np.ones(6, np.float32), x), [1, 1, 1, 0, 0, 0], atol=1e-6)
 
 
+KINKS = {  # where the slope jumps: torch takes that of the flat side, Relu6 and Hardtanh at both of their ends
+    "ReluGrad": (("g", "x"), {}, {0: 0}),
+    "Relu6Grad": (("g", "x"), {}, {0: 0, 6: 0}),
+    "LeakyReluGrad": (("g", "x"), {"negative_slope": 0.25}, {0: 0.25}),
+    "HardtanhGrad": (("x", "g"), {}, {-1: 0, 1: 0}),
+    "HardSigmoidGrad": (("g", "x"), {"alpha": 0.25, "beta": 0.5}, {-2: 0, 2: 0}),
+    "HardSwishGrad": (("g", "x"), {}, {-3: 0, 3: 1}),
+    "HardShrinkGrad": (("g", "x"), {}, {-0.5: 0, 0.5: 0}),
+    "SoftShrinkGrad": (("g", "x"), {}, {-0.5: 0, 0.5: 0}),
+    "AbsGrad": (("x", "g"), {}, {0: 0}),
+}
+
+
+@pytest.mark.parametrize("op", KINKS)
+def test_at_a_kink_it_is_the_slope_that_torch_takes(op):
+    order, attrs, slopes = KINKS[op]
+    given = {"g": np.full(len(slopes), 2, np.float32), "x": np.array(list(slopes), np.float32)}
+    assert run(op, *(given[one] for one in order), **attrs).tolist() == [2 * slope for slope in slopes.values()]
+
+
 def test_what_does_not_fit_is_named():
     with pytest.raises(Refused, match="approximate"):
         bind("GeluGradV2", [Spec(0, (2,), 2)] * 2, approximate="erf")

@@ -78,9 +78,9 @@ def hard_sigmoid_grad(grads: Array, input_x: Array, alpha: float, beta: float) -
 
 @kernel("HardSwishGrad", shape=broadcast("grad", "x"), direct=in_blocks)
 def hard_swish_grad(grad: Array, x: Array) -> Array:
-    """The gradient times the slope of x·min(max(x + 3, 0), 6)/6: 0 below -3, x/3 + 1/2 up to 3, 1 above; NaN for NaN."""
+    """The gradient times the slope of x·min(max(x + 3, 0), 6)/6: 0 up to -3, 1 from 3, x/3 + 1/2 between; NaN for NaN."""
     wide = x.astype(np.float64)
-    return np.where(wide < -3, grad.dtype.type(0), np.where(wide > 3, grad, grad * (wide / 3 + 0.5)))
+    return np.where(wide <= -3, grad.dtype.type(0), np.where(wide >= 3, grad, grad * (wide / 3 + 0.5)))
 
 
 @kernel("HardShrinkGrad", shape=FEATURES, direct=in_blocks)

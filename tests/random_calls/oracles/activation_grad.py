@@ -81,8 +81,8 @@ def hard_sigmoid(grads: Any, input_x: Any, alpha: float, beta: float) -> Any:
 
 @oracle("HardSwishGrad", family=FAMILY)
 def hard_swish(grad: Any, x: Any) -> Any:
-    slope = where(x > 3, 1.0, x / 3 + 0.5)
-    return where(x < -3, 0.0 * np.ones_like(grad), grad * slope)
+    slope = where(x >= 3, 1.0, x / 3 + 0.5)
+    return where(x <= -3, 0.0 * np.ones_like(grad), grad * slope)
 
 
 @oracle("HardShrinkGrad", family=FAMILY)

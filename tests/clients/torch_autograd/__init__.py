@@ -1,0 +1,1 @@
+"""Gradient operators against torch's autograd in float64, on the CPU."""
