@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hostacl.tensors import dtypes
-from tests.clients.torch_autograd import activations, convolutions, pools  # noqa: F401
+from tests.clients.torch_autograd import activations, convolutions, losses, norms, pools  # noqa: F401
 from tests.clients.torch_autograd.support import Draw, calls, compare
 
 CALLS = calls()
