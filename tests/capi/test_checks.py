@@ -147,3 +147,31 @@ def test_off_and_the_default_are_quiet(program: Path, c_env: dict[str, str]) -> 
     for setting in ({}, {"HOSTACL_CHECK": "all", "HOSTACL_REPORT": "text", "HOSTACL_ON_MISUSE": "off"}):
         done = try_run([program], env={**c_env, **setting})
         assert (done.returncode, done.stdout, done.stderr) == (0, "done\n", "")
+
+
+RAW = """
+#include "acl/acl.h"
+#include <stdlib.h>
+#include <string.h>
+
+int main(int count, char **words) {
+    unsigned char *device = NULL, *copy = NULL, host[64];
+    size_t written = (size_t)(count > 1 ? atoi(words[1]) : 0);
+    if (aclInit(NULL) || aclrtSetDevice(0) || aclrtMalloc((void **)&device, 64, ACL_MEM_MALLOC_HUGE_FIRST)) return 2;
+    if (aclrtMalloc((void **)&copy, 64, ACL_MEM_MALLOC_HUGE_FIRST)) return 2;
+    for (size_t at = 0; at < written; at++) device[at] = (unsigned char)(at * at);
+    if (aclrtMemcpy(copy, 64, device, 64, ACL_MEMCPY_DEVICE_TO_DEVICE)) return 2;
+    if (aclrtMemcpy(host, 64, copy, 64, ACL_MEMCPY_DEVICE_TO_HOST)) return 2;
+    return memcmp(host, device, 64) || aclrtFree(device) || aclrtFree(copy) || aclFinalize();
+}
+"""
+
+
+@pytest.mark.parametrize(("written", "unread"), [(0, "bytes 0 to 63"), (20, "bytes 20 to 63"), (64, "")])
+def test_writes_through_the_pointer_count(compile_c: Callable[..., Path], written: int, unread: str) -> None:
+    """A C program can write device memory itself, which no call sees; what it left out is still reported."""
+    done = run_checked(compile_c(RAW, "-lascendcl", name="raw"), "--check", "--report=json", arguments=(str(written),))
+    assert done.returncode == 0, done.stderr
+    found = [(one["code"], one["place"], str(one["message"])) for one in documents(done.stderr)]
+    assert [(code, place) for code, place, _ in found] == [("HA217", "src")] * bool(unread)
+    assert all(f"{unread} of device memory" in message for *_, message in found)

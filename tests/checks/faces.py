@@ -67,20 +67,13 @@ class Face:
 
     def __init__(self, name: str) -> None:
         self.is_c = name == "c"
-        self.api = Names(c_call if self.is_c else python_call)
+        self.api: Any = Names(c_call) if self.is_c else acl
 
     def named(self, function: str) -> str:
         """What reports call the function of this pyACL name."""
         if self.is_c and function:
             return str(c_facts(function)["name"])
         return f"acl.{function}" if function and not function.startswith("acl") else function
-
-
-def python_call(path: str, *args: Any) -> Any:
-    target: Any = acl
-    for part in path.split("."):
-        target = getattr(target, part)
-    return target(*args)
 
 
 @cache

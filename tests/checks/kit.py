@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from tests.calls import CODES
-from tests.checks.faces import Face, Names
+from tests.checks.faces import Face
 
 Array = np.ndarray[Any, Any]
 BOTH = ("python", "c")
@@ -21,7 +21,8 @@ class Misuse:
     """One way to break a rule. ``act(kit, wrong)`` breaks it, or with ``wrong`` False does the same put right.
 
     ``function``: pyACL's name of the function that is blamed; ``place``: where in its arguments; ``says``: what else the
-    message holds; ``also``: rules that are broken along with it in both cases; ``why``: the reason when it is of one face.
+    message holds; ``also``: rules that are broken along with it in both cases; ``faces``: of one only where the other breaks
+    the rule by another function, by a program (programs.py), or lacks what it takes (lacking.py).
     """
 
     code: str
@@ -35,19 +36,20 @@ class Misuse:
     settings: dict[str, str]
 
 
-MISUSES: dict[str, Misuse] = {}
+MISUSES: dict[tuple[str, str], Misuse] = {}
+"""By code and face."""
 
 
 def misuse(
-    code: str, function: str, place: str = "", *says: str, faces: tuple[str, ...] = BOTH, why: str = "",
+    code: str, function: str, place: str = "", *says: str, faces: tuple[str, ...] = BOTH,
     scheduler: str = "eager", also: tuple[str, ...] = (), **settings: str,
 ) -> Callable[[Callable[[Kit, bool], Any]], Callable[[Kit, bool], Any]]:  # fmt: skip
     """Puts a misuse into the table."""
 
     def add(act: Callable[[Kit, bool], Any]) -> Callable[[Kit, bool], Any]:
-        assert code not in MISUSES, code
-        assert faces == BOTH or why, code
-        MISUSES[code] = Misuse(code, act, function, place, says, faces, scheduler, also, settings)
+        for face in faces:
+            assert (code, face) not in MISUSES, (code, face)
+            MISUSES[code, face] = Misuse(code, act, function, place, says, faces, scheduler, also, settings)
         return act
 
     return add
@@ -63,7 +65,7 @@ class Kit:
     kept: list[Any] = field(default_factory=list)
 
     @property
-    def api(self) -> Names:
+    def api(self) -> Any:
         return self.face.api
 
     def device(self, size: int = 64) -> int:

@@ -33,9 +33,14 @@ def foreign_handle(kit: Kit, wrong: bool) -> None:
     kit.execute("Abs", [(kit.host([0]) if wrong else x[0], x[1])], [y])
 
 
-@misuse("HA405", "set_tensor_shape", "numDims", "-1; allowed: 0 or more", faces=("c",), why="pyACL counts dims itself")
+@misuse("HA405", "set_tensor_shape", "numDims", "-1; allowed: 0 or more", faces=("c",))
 def bad_dims(kit: Kit, wrong: bool) -> None:
     kit.api.set_tensor_shape(kit.desc([4]), -1 if wrong else 1, kit.host(np.array([4], np.int64)))
+
+
+@misuse("HA405", "create_tensor_desc", "num_dims", "3 with a list of 2 dims; allowed: the list's length", faces=("python",))
+def other_number_of_dims(kit: Kit, wrong: bool) -> None:
+    kit.api.create_tensor_desc(0, 3 if wrong else 2, [2, 4], 2)
 
 
 @misuse("HA406", "get_tensor_desc_dim_v2", "index", "2; allowed: below 2")
@@ -43,7 +48,7 @@ def dim_index(kit: Kit, wrong: bool) -> None:
     kit.api.get_tensor_desc_dim_v2(kit.desc([2, 3]), 2 if wrong else 1)
 
 
-@misuse("HA407", "op.execute_v2", "", "len(inputs) = 2", faces=("python",), why="C has one count for both")
+@misuse("HA407", "op.execute_v2", "", "len(inputs) = 2", faces=("python",))
 def different_numbers(kit: Kit, wrong: bool) -> None:
     x, y = kit.tensor([4]), kit.tensor([4])
     kit.compile("Abs", [x], [y])
@@ -111,7 +116,7 @@ def const_changed(kit: Kit, wrong: bool) -> None:
     kit.run("ReduceSum", [x, (desc, buffer)], [y])
 
 
-@misuse("HA417", "op.set_attr_int", "attrName", "NULL", faces=("c",), why="pyACL takes no null name")
+@misuse("HA417", "op.set_attr_int", "attrName", "NULL", faces=("c",))
 def bad_attribute(kit: Kit, wrong: bool) -> None:
     kit.api.op.set_attr_int(kit.attr(), None if wrong else "axis", 1)
 

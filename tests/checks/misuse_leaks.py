@@ -97,7 +97,7 @@ def registered(kit: Kit, wrong: bool) -> None:
     _end(kit)
 
 
-@misuse("HA911", "finalize", "", "1 physical memory was never given back", faces=("c",), why="pyACL has no such function")
+@misuse("HA911", "finalize", "", "1 physical memory was never given back", faces=("c",))
 def physical(kit: Kit, wrong: bool) -> None:
     place = np.array([0, 0, 0, 0, 1, 0, 0, 0], np.uint32)  # aclrtPhysicalMemProp: of device 0
     handle, ret = kit.api.aclrtMallocPhysical(1, kit.host(place), 0)

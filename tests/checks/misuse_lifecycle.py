@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import threading
+from contextlib import suppress
+from unittest.mock import patch
 
 import numpy as np
 
 import hostacl
+from hostacl.acl import util
 from hostacl.testing import inject
 from tests.checks.kit import Kit, misuse
 
-PYTHON, C = ("python",), ("c",)
+PYTHON = ("python",)
 
 
 @misuse("HA101", "rt.malloc", "", "no context; call aclrtSetDevice")
@@ -40,6 +43,12 @@ def no_config_file(kit: Kit, wrong: bool) -> None:
 def bad_config(kit: Kit, wrong: bool) -> None:
     kit.api.finalize()
     kit.api.init(kit.file("acl.json", '{"err_msg_mode": }' if wrong else '{"err_msg_mode": "1"}'))
+
+
+@misuse("HA105", "init", "configPath", '"check" = "freed"; allowed: "", all, or codes and prefixes')
+def bad_setting(kit: Kit, wrong: bool) -> None:
+    kit.api.finalize()
+    kit.api.init(kit.file("acl.json", '{"hostacl": {"check": "%s"}}' % ("freed" if wrong else "HA204")))
 
 
 @misuse("HA106", "rt.set_context", "context", "a destroyed context", "made at", "destroyed at")
@@ -88,6 +97,23 @@ def finalize_twice(kit: Kit, wrong: bool) -> None:
         kit.api.finalize()
 
 
+@misuse("HA114", "util.stop_thread", "thread_id", "its function does not return", faces=PYTHON)
+def thread_that_does_not_end(kit: Kit, wrong: bool) -> None:
+    """A thread that waits outside of Python, where no exception reaches it."""
+    waits = threading.Lock()
+    waits.acquire()
+
+    def work(wait: bool) -> None:
+        with suppress(SystemExit):
+            waits.acquire(wait)
+
+    with patch.object(util, "_STOP_SECONDS", 0.05):
+        thread, _ = kit.api.util.start_thread(work, wrong)
+        kit.api.util.stop_thread(thread)
+    waits.release()
+    kit.api.util.stop_thread(thread) if wrong else None
+
+
 @misuse("HA115", "init", "configPath", "another configuration", also=("HA111",))
 def other_config(kit: Kit, wrong: bool) -> None:
     kit.api.finalize()
@@ -124,15 +150,15 @@ def overflow_mode(kit: Kit, wrong: bool) -> None:
         kit.api.rt.set_device_sat_mode(1)
 
 
-@misuse("HA121", "rt.get_group_info_detail", "groupInfo", "empty", faces=C, why="pyACL has no such function")
+@misuse("HA121", "rt.get_group_info_detail", "groupInfo", "is empty; call aclrtGetAllGroupInfo first")
 def empty_group_info(kit: Kit, wrong: bool) -> None:
-    info = kit.api.aclrtCreateGroupInfo()
+    info = kit.api.rt.create_group_info()
     if not wrong:
-        kit.api.aclrtGetAllGroupInfo(info)
-    kit.api.aclrtGetGroupInfoDetail(info, 0, 1, kit.host(np.zeros(8)), 8)
+        kit.api.rt.get_all_group_info(info)
+    kit.api.rt.get_group_info_detail(info, 0, 1, *([kit.host(np.zeros(8)), 8] if kit.face.is_c else []))
 
 
-@misuse("HA122", "rt.set_device", "", "")
+@misuse("HA122", "rt.set_device", "", "507008")
 def injected(kit: Kit, wrong: bool) -> None:
     with inject(507008, call="acl.rt.set_device" if wrong else "acl.rt.set_context"):
         kit.api.rt.set_device(0)

@@ -168,7 +168,7 @@ def freed_while_pending(kit: Kit, wrong: bool) -> None:
     kit.wait()
 
 
-@misuse("HA226", "aclrtReleaseMemAddress", "virPtr", "allowed", faces=C, why="pyACL has no such function")
+@misuse("HA226", "aclrtReleaseMemAddress", "virPtr", "allowed", faces=C)
 def addresses(kit: Kit, wrong: bool) -> None:
     ptr, _ = kit.api.aclrtReserveMemAddress(2 << 20, 0, 0, 0)
     kit.api.aclrtReleaseMemAddress(ptr + (64 if wrong else 0))
@@ -191,18 +191,18 @@ def device_as_host(kit: Kit, wrong: bool) -> None:
     kit.execute("Abs", [(x[0], x[1] if wrong else host)], [y])
 
 
-@misuse("HA230", "rt.memcpy", "dst", "which the whole process shares", faces=PYTHON, why="bytes objects are Python's")
+@misuse("HA230", "rt.memcpy", "dst", "which the whole process shares", faces=PYTHON)
 def shared_bytes(kit: Kit, wrong: bool) -> None:
     target = b"a" if wrong else b"ab"
     kit.api.rt.memcpy(kit.api.util.bytes_to_ptr(target), 1, kit.device(), 1, 2)
 
 
-@misuse("HA231", "util.ptr_to_bytes", "ptr", "device memory", faces=PYTHON, why="a function of pyACL's own")
+@misuse("HA231", "util.ptr_to_bytes", "ptr", "device memory", faces=PYTHON)
 def device_read_as_host(kit: Kit, wrong: bool) -> None:
     kit.api.util.ptr_to_bytes(kit.device() if wrong else kit.pinned(), 64)
 
 
-@misuse("HA232", "util.ptr_to_bytes", "ptr", "0; allowed: the address", faces=PYTHON, why="a function of pyACL's own")
+@misuse("HA232", "util.ptr_to_bytes", "ptr", "0; allowed: the address", faces=PYTHON)
 def not_readable(kit: Kit, wrong: bool) -> None:
     try:
         kit.api.util.ptr_to_bytes(0 if wrong else kit.pinned(), 64)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import threading
 import time
 
@@ -81,6 +82,27 @@ def _with_callbacks(kit: Kit, function: object, wrong: bool) -> None:
 @misuse("HA310", "rt.process_report", "stream", "waits for itself")
 def waits_for_itself(kit: Kit, wrong: bool) -> None:
     _with_callbacks(kit, lambda _: kit.api.rt.synchronize_stream(kit.stream if wrong else 0), wrong)
+
+
+@misuse("HA311", "rt.synchronize_stream", "", "the wait was interrupted; the stream goes", faces=("python",), also=("HA309",))
+def interrupted(kit: Kit, wrong: bool) -> None:
+    """The handler of a signal that comes in a wait raises an exception, or lets the stream go on."""
+    event, _ = kit.api.rt.create_event()
+    kit.api.rt.stream_wait_event(kit.stream, event)
+
+    def handler(*_: object) -> None:
+        if wrong:
+            raise InterruptedError
+        kit.api.rt.record_event(event, 0)
+
+    before = signal.signal(signal.SIGALRM, handler)
+    signal.setitimer(signal.ITIMER_REAL, 0.02)
+    try:
+        kit.wait()
+    except InterruptedError:
+        kit.api.rt.record_event(event, 0)
+    finally:
+        signal.signal(signal.SIGALRM, before)
 
 
 @misuse("HA312", "rt.synchronize_stream_with_timeout", "stream", "after 1 ms; it is at: wait for an event", also=("HA309",))
