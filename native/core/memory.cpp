@@ -238,7 +238,7 @@ Code allocate(Space space, int32_t device, size_t size, const char* size_name, v
     prepare_memory(*block);
     block->device = device;
     block->site = std::move(site);
-    if (space == Space::Device && checking(kWritten)) block->written = std::make_unique<Written>();
+    if (space == Space::Device && checking(kWritten)) track_new(*block);
     *start = as_pointer(block->start);
     Lock lock = lock_machine();
     add_block(std::move(block));

@@ -1,5 +1,6 @@
 #include "core/written.hpp"
 
+#include "core/config.hpp"
 #include "core/execute.hpp"
 #include "core/machine.hpp"
 #include "core/message.hpp"
@@ -11,6 +12,9 @@ namespace hostacl {
 namespace {
 
 constexpr size_t kRoundedTail = 32; // programs copy whole 32-byte blocks, as memory is handed out in them
+constexpr uint8_t kUnwritten = 0xF9;  // as a number of any type it is far from what programs compute, and finite
+constexpr size_t kNoChance = 4;       // so many bytes that hold it are not data of a program
+constexpr size_t kMostFilled = size_t{64} << 20; // of one block: pools of gigabytes do not become real memory
 
 struct Unread {
     const char* op;
@@ -29,10 +33,33 @@ bool is_read(const char* op, size_t input) {
 
 size_t offset_in(const Block& block, const void* address) { return reinterpret_cast<uintptr_t>(address) - block.start; }
 
+// Narrows a range that no call wrote to the first bytes in it that still hold what they held at first; false: the program wrote all.
+bool untouched(const Block& block, size_t* first, size_t* last) {
+    const auto* bytes = reinterpret_cast<const uint8_t*>(block.start);
+    size_t enough = std::min(kNoChance, *last - *first + 1);
+    for (size_t at = *first, end; at <= *last; at = end + 1) {
+        for (end = at; end <= *last && bytes[end] == block.written->held;) end++;
+        if (end - at < enough) continue;
+        *first = at;
+        *last = end - 1;
+        return true;
+    }
+    return false;
+}
+
+bool find_unwritten(const Block& block, size_t start, size_t end, size_t* first, size_t* last) {
+    for (; block.written->missing(start, end, first, last); start = *last + 1) {
+        size_t behind = *last;
+        if (untouched(block, first, last)) return true;
+        *last = behind;
+    }
+    return false;
+}
+
 // "bytes 0 to 15 of device memory [0x.., 16 bytes] made at a.py:3 were never written", or "". Lock held.
 std::string never_written(const BlockPtr& block, const void* address, size_t size) {
     size_t first = 0, last = 0, start = block && block->written ? offset_in(*block, address) : 0;
-    if (!block || !block->written || !block->written->missing(start, start + size, &first, &last)) return "";
+    if (!block || !block->written || !find_unwritten(*block, start, start + size, &first, &last)) return "";
     bool rounding = last == start + size - 1 && first > start && last - first < kRoundedTail;
     if (rounding || first >= block->size) return "";
     return format("bytes %zu to %zu of %s were never written", first, last, describe_pointer(block->start).c_str());
@@ -42,7 +69,7 @@ std::string never_written(const BlockPtr& block, const void* address, size_t siz
 void move_knowledge(const void* to, const BlockPtr& dst, const void* from, const BlockPtr& src, size_t width) {
     if (!dst || !dst->written) return;
     size_t target = offset_in(*dst, to);
-    if (!src || !src->written) return dst->written->add(target, target + width);
+    if (!src || !src->written || src->written->held != dst->written->held) return dst->written->add(target, target + width);
     size_t start = offset_in(*src, from);
     Written copied = *src->written; // the blocks may be one
     dst->written->add_from(copied, start, start + width, target);
@@ -78,6 +105,14 @@ void Written::add_from(const Written& other, size_t start, size_t end, size_t to
         size_t first = std::max(start, at->first), last = std::min(end, at->second);
         if (first < last) add(to + first - start, to + last - start);
     }
+}
+
+void track_new(Block& block) {
+    int fill = config().fill;
+    block.written = std::make_unique<Written>(fill < 0 ? kUnwritten : static_cast<uint8_t>(fill));
+    size_t filled = std::min(block.capacity, kMostFilled);
+    if (fill < 0) std::memset(as_pointer(block.start), kUnwritten, filled);
+    block.written->add(filled, block.capacity);
 }
 
 void track_copy(const Copy& copy, const BlockPtr& dst, const BlockPtr& src) {

@@ -238,7 +238,8 @@ class NeverWritten(Rule, code="HA217", title="memory never written", returns="0"
     """An operator, or a copy to the host, reads device memory that nothing has written since it was allocated. On a card it
     holds whatever was there before; here often zeros, which hides the mistake.
 
-    Copies between device blocks carry along what is known. Found by `hostacl run --check`, from the start of the program on.
+    Copies between device blocks carry along what is known, and what the program writes through the pointer itself counts.
+    Found by `hostacl run --check`, from the start of the program on.
 
     Wrong:  x, ret = acl.rt.malloc(16, 0); execute Add on x
     Right:  x, ret = acl.rt.malloc(16, 0); acl.rt.memcpy(x, 16, host, 16, 1); execute Add on x
