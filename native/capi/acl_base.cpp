@@ -16,7 +16,7 @@ HACL_EXPORT int32_t hacl_aclrtGetDeviceCount(uint32_t* count) noexcept;
 
 namespace {
 
-template <class Value, class Read> Value get(const char* function, const void* buffer, Read&& read) noexcept {
+template <class Value, class Read> HACL_INLINE Value get(const char* function, const void* buffer, Read&& read) noexcept {
     return guarded_or(function, Value{}, [&]() -> Value {
         Lock lock = lock_machine();
         DataBuffer* found = find_buffer(buffer);

@@ -18,7 +18,7 @@ Code check_dims(int count, const int64_t* dims) {
 }
 
 // A getter: what `read` gives of a live descriptor, else the fallback with a text.
-template <class Value, class Read> Value get(const char* function, const void* desc, Value fallback, Read&& read) noexcept {
+template <class Value, class Read> HACL_INLINE Value get(const char* function, const void* desc, Value fallback, Read&& read) noexcept {
     return guarded_or(function, fallback, [&]() -> Value {
         Lock lock = lock_machine();
         TensorDesc* found = find_desc(desc);
@@ -27,7 +27,7 @@ template <class Value, class Read> Value get(const char* function, const void* d
 }
 
 // A setter: `write` changes a live descriptor and gives a code.
-template <class Write> Code set(const char* function, void* desc, Write&& write) noexcept {
+template <class Write> HACL_INLINE Code set(const char* function, void* desc, Write&& write) noexcept {
     return guarded(function, [&]() -> Code {
         Lock lock = lock_machine();
         TensorDesc* found = find_desc(desc);
@@ -43,7 +43,7 @@ Code bad_index(const TensorDesc& desc, size_t index) {
                 format("index = %zu; allowed: below %zu, the descriptor's number of dims", index, desc.dims.size()));
 }
 
-Code set_storage_shape(const char* function, void* desc, int count, const int64_t* dims) noexcept {
+HACL_INLINE Code set_storage_shape(const char* function, void* desc, int count, const int64_t* dims) noexcept {
     return set(function, desc, [&](TensorDesc& found) -> Code {
         if (Code code = check_dims(count, dims)) return code;
         found.storage_dims.assign(dims, dims + count);
@@ -52,7 +52,7 @@ Code set_storage_shape(const char* function, void* desc, int count, const int64_
     });
 }
 
-Code set_storage_format(const char* function, void* desc, int32_t format) noexcept {
+HACL_INLINE Code set_storage_format(const char* function, void* desc, int32_t format) noexcept {
     return set(function, desc, [&](TensorDesc& found) -> Code {
         found.storage_format = format;
         return 0;

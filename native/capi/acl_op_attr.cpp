@@ -10,7 +10,7 @@ namespace {
 Code bad_attr(const std::string& text) { return fail(kInvalidParam, "HA417", text); }
 
 // Checks attr and name, makes the value, and keeps it under the name. `make` gives an AttrValue, or nothing after a fail().
-template <class Make> Code set_attr(const char* function, void* attr, const char* name, Make&& make) noexcept {
+template <class Make> HACL_INLINE Code set_attr(const char* function, void* attr, const char* name, Make&& make) noexcept {
     return guarded(function, [&]() -> Code {
         Lock lock = lock_machine();
         OpAttr* object = find_attr(attr);

@@ -7,7 +7,7 @@ using namespace hostacl;
 namespace {
 
 // Valid only inside the callback: outside, the pointer may lead anywhere.
-template <class Field> uint32_t exception_field(const char* function, const void* info, Field field) noexcept {
+template <class Field> HACL_INLINE uint32_t exception_field(const char* function, const void* info, Field field) noexcept {
     constexpr uint32_t kUnknown = 0xFFFFFFFF;
     return guarded_or(function, kUnknown, [&]() -> uint32_t {
         if (is_current_exception(info)) return static_cast<const ExceptionInfo*>(info)->*field;

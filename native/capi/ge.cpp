@@ -16,7 +16,7 @@ using Text = std::shared_ptr<std::string>;
 
 constexpr uint32_t kGraphFailed = 0xFFFFFFFFu; // what graph functions return when they fail
 
-uint32_t no_graphs(const char* function) noexcept {
+HACL_INLINE uint32_t no_graphs(const char* function) noexcept {
     guarded(function, [] {
         return fail(200001, "HA109",
                     "not supported: graphs are not built or run here, only single operators; "

@@ -5,13 +5,13 @@
 
 #define HACL_WEAK extern "C" __attribute__((visibility("default"), weak))
 #define REFUSE(type, name, code, why, ...) \
-    HACL_WEAK type hacl_##name() noexcept { refuse(code, #name, why); return __VA_ARGS__; }
+    HACL_WEAK type hacl_##name() noexcept { refuse(code, #name, why, __builtin_return_address(0)); return __VA_ARGS__; }
 
 namespace {
 
-void refuse(hostacl::Code code, const char* function, const char* why) noexcept {
+void refuse(hostacl::Code code, const char* function, const char* why, const void* caller) noexcept {
     try {
-        hostacl::Entry entry(function);
+        hostacl::Entry entry(function, caller);
         hostacl::fail(code, "HA109", hostacl::format("not supported: %s", why));
     } catch (...) { // no memory for the text: the code says enough
     }

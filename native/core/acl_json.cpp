@@ -17,8 +17,8 @@ namespace {
 constexpr int kDeepest = 10;
 
 Code bad_value(const std::string& where, const char* key, const std::string& given, const char* allowed,
-               Code code = ACL_ERROR_INVALID_PARAM) {
-    return fail(code, "HA104",
+               Code code = ACL_ERROR_INVALID_PARAM, const char* rule = "HA104") {
+    return fail(code, rule,
                 format("configPath: %s: \"%s\" = \"%s\"; allowed: %s", where.c_str(), key, given.c_str(), allowed));
 }
 
@@ -66,7 +66,7 @@ Code take_own(const Json& root, const std::string& where, Config* config) {
     for (const auto& [name, value] : *own->object()) {
         if (!detail::is_setting(name)) continue; // one of the operators' side
         if (const char* allowed = detail::take_setting(*config, name, value.text()))
-            return bad_value(where, name.c_str(), value.text(), allowed);
+            return bad_value(where, name.c_str(), value.text(), allowed, ACL_ERROR_INVALID_PARAM, "HA105");
     }
     return 0;
 }

@@ -99,9 +99,11 @@ Failure run_task(Task& task) {
     try {
         return task.run();
     } catch (const std::bad_alloc&) {
-        return {ACL_ERROR_BAD_ALLOC, "HA113: " + task.describe() + ": out of host memory"};
+        return {ACL_ERROR_BAD_ALLOC, "HA113: " + task.describe() + submitted_at(task.site) + ": out of host memory"};
     } catch (const std::exception& error) {
-        return {ACL_ERROR_INTERNAL_ERROR, "HA114: " + task.describe() + ": internal error: " + error.what()};
+        return {ACL_ERROR_INTERNAL_ERROR, "HA114: " + task.describe() + submitted_at(task.site) + ": internal error: " + error.what()};
+    } catch (...) {
+        return {ACL_ERROR_INTERNAL_ERROR, "HA114: " + task.describe() + submitted_at(task.site) + ": internal error"};
     }
 }
 

@@ -93,7 +93,9 @@ void clear_hooks() {
 
 PyObject* end(PyObject*, PyObject*) {
     close_crossings();
+    auto kept = hooks().site; // exit handlers that are still to run are Python, too
     clear_hooks();
+    hooks().site = kept;
     return Py_NewRef(Py_None);
 }
 

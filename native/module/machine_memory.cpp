@@ -19,6 +19,10 @@ DECLARE(int32_t, aclrtHostGetDevicePointer, void*, void**, uint32_t)
 DECLARE(int32_t, aclrtHostUnregister, void*)
 
 DECLARE(int32_t, aclrtGetGroupCount, uint32_t*)
+DECLARE(void*, aclrtCreateGroupInfo, )
+DECLARE(int32_t, aclrtDestroyGroupInfo, void*)
+DECLARE(int32_t, aclrtGetAllGroupInfo, void*)
+DECLARE(int32_t, aclrtGetGroupInfoDetail, const void*, int32_t, int32_t, void*, size_t, size_t*)
 
 namespace hostacl {
 namespace {
@@ -36,6 +40,16 @@ PyObject* group_count(const Row&, const Args& args) {
     uint32_t count = 0;
     Code code = hacl_aclrtGetGroupCount(&count);
     return tuple_of({to_python(count), to_python(code)});
+}
+
+// The attribute's values as a list.
+PyObject* group_detail(const Row&, const Args& args) {
+    void* info = args.address(0);
+    auto group = args.integer<int32_t>(1), attr = args.integer<int32_t>(2);
+    int32_t value = 0;
+    size_t size = 0;
+    Code code = hacl_aclrtGetGroupInfoDetail(info, group, attr, &value, sizeof value, &size);
+    return tuple_of({code ? PyList_New(0) : Py_BuildValue("[i]", value), to_python(code)});
 }
 
 } // namespace
@@ -58,6 +72,11 @@ void add_memory_rows(Rows& rows) {
         row("aclrtHostGetDevicePointer", "acl.rt.host_get_device_pointer", hacl_aclrtHostGetDevicePointer, {"host_ptr", "flag"}),
         row("aclrtHostUnregister", "acl.rt.host_unregister", hacl_aclrtHostUnregister, {"ptr"}),
         own_row("aclrtGetGroupCount", "acl.rt.get_group_count", hacl_aclrtGetGroupCount, {"unused"}, group_count),
+        row("aclrtCreateGroupInfo", "acl.rt.create_group_info", hacl_aclrtCreateGroupInfo, {}),
+        row("aclrtDestroyGroupInfo", "acl.rt.destroy_group_info", hacl_aclrtDestroyGroupInfo, {"group_info"}),
+        row("aclrtGetAllGroupInfo", "acl.rt.get_all_group_info", hacl_aclrtGetAllGroupInfo, {"group_info"}),
+        own_row("aclrtGetGroupInfoDetail", "acl.rt.get_group_info_detail", hacl_aclrtGetGroupInfoDetail, {"group_info", "group_id", "attr"},
+                group_detail),
         own_row("acldvppMalloc", "acl.media.dvpp_malloc", hacl_aclrtMalloc, {"size"}, picture_memory),
         row("acldvppFree", "acl.media.dvpp_free", hacl_aclrtFree, {"ptr"}),
     });

@@ -14,11 +14,7 @@ __all__ = [
     "allocator_set_get_addr_from_block_func_to_desc",
     "allocator_set_obj_to_desc",
     "allocator_unregister",
-    "create_group_info",
-    "destroy_group_info",
-    "get_all_group_info",
     "get_device_utilization_rate",
-    "get_group_info_detail",
     "get_stream_attribute",
     "malloc_for_task_scheduler",
     "malloc_host_with_cfg",
@@ -76,30 +72,9 @@ def allocator_unregister(stream: object) -> int:
     return refuse("acl.rt.allocator_unregister", _WHY)
 
 
-def create_group_info() -> int:
-    """Not supported: ``0``."""
-    refuse("acl.rt.create_group_info", _WHY)
-    return 0
-
-
-def destroy_group_info(group_info: object) -> int:
-    """Not supported: ``200001``."""
-    return refuse("acl.rt.destroy_group_info", _WHY)
-
-
-def get_all_group_info(group_info: object) -> int:
-    """Not supported: ``200001``."""
-    return refuse("acl.rt.get_all_group_info", _WHY)
-
-
 def get_device_utilization_rate(device_id: object) -> tuple[None, int]:
     """Not supported: ``(None, 200001)``."""
     return None, refuse("acl.rt.get_device_utilization_rate", _WHY)
-
-
-def get_group_info_detail(group_info: object, group_id: object, attr: object) -> tuple[None, int]:
-    """Not supported: ``(None, 200001)``."""
-    return None, refuse("acl.rt.get_group_info_detail", _WHY)
 
 
 def get_stream_attribute(stream: object, attr: object) -> tuple[None, int]:

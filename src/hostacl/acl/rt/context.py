@@ -5,8 +5,9 @@ from __future__ import annotations
 from hostacl import _machine
 
 __all__ = [
-    "create_context", "ctx_get_current_default_stream", "ctx_get_sys_param_opt", "ctx_set_sys_param_opt",
-    "destroy_context", "get_context", "get_group_count", "get_last_error", "get_op_execute_timeout",
+    "create_context", "create_group_info", "ctx_get_current_default_stream", "ctx_get_sys_param_opt", "ctx_set_sys_param_opt",
+    "destroy_context", "destroy_group_info", "get_all_group_info", "get_context", "get_group_count", "get_group_info_detail",
+    "get_last_error", "get_op_execute_timeout",
     "get_op_timeout_interval", "get_primary_ctx_state", "get_sys_param_opt", "get_thread_last_task_id",
     "peek_at_last_error", "set_context", "set_group", "set_op_execute_time_out", "set_op_execute_timeout_v2",
     "set_op_wait_timeout", "set_sys_param_opt",
@@ -171,3 +172,36 @@ def get_group_count(unused: int) -> tuple[int, int]:
     ``unused`` may be any number, as in the reference. C: ``aclrtGetGroupCount``.
     """
     return _machine.aclrtGetGroupCount(unused)
+
+
+def create_group_info() -> int:
+    """An empty group info, for ``get_all_group_info`` to fill.
+
+    C: ``aclrtCreateGroupInfo``.
+    """
+    return _machine.aclrtCreateGroupInfo()
+
+
+def destroy_group_info(group_info: int) -> int:
+    """Ends a group info; the code.
+
+    C: ``aclrtDestroyGroupInfo``.
+    """
+    return _machine.aclrtDestroyGroupInfo(group_info)
+
+
+def get_all_group_info(group_info: int) -> int:
+    """Fills a group info with what there is: one group, the whole device; the code.
+
+    C: ``aclrtGetAllGroupInfo``.
+    """
+    return _machine.aclrtGetAllGroupInfo(group_info)
+
+
+def get_group_info_detail(group_info: int, group_id: int, attr: int) -> tuple[list[int], int]:
+    """One attribute of a group: ``(values, ret)``.
+
+    ``attr``: 0 and 2 cube cores, 1 vector cores, 3 and 4 transfer engines and queues, of which there are none here, 5 the group's
+    number. 107014 before ``get_all_group_info``. C: ``aclrtGetGroupInfoDetail``.
+    """
+    return _machine.aclrtGetGroupInfoDetail(group_info, group_id, attr)
