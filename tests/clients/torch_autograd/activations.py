@@ -31,6 +31,7 @@ def by_input(op: str, function: Any, order: str, *attrs: dict[str, Any], edges: 
         for given in attrs or ({},):
             for shape in SHAPES:
                 yield at(d, d.normal(*shape, spread=reach), given)
+        yield at(d, d.normal(3, 6001, spread=reach), attrs[0] if attrs else {})  # more than one block
         yield at(d, d.typed([*edges, -30.0, -9.0, -0.0, 0.0, 9.0, 30.0]), attrs[0] if attrs else {})
 
 

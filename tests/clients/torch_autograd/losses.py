@@ -24,12 +24,23 @@ def over(function: Any, x: Any, axes: Sequence[int]) -> Any:
 ROWS = (((6,), [-1]), ((3, 5), [1]), ((3, 5), [0]), ((2, 3, 4), [-2]), ((2, 3, 4), [0, 2]), ((2, 0), [-1]), ((0, 4), [-1]))
 
 
+def shares(d: Draw, shape: Sequence[int], axes: Sequence[int], counted: Any = None) -> Any:
+    """A softmax that every type holds exactly: positive multiples of 1/64 whose sums over the axes are 1, 0 if not counted."""
+    if 0 in shape:
+        return exact(np.zeros(shape))
+    shape, drawn = tuple(shape), np.ones(shape) if counted is None else np.broadcast_to(counted, shape) * 1.0
+    moved = np.moveaxis(drawn, axes, range(-len(axes), 0))
+    rows = moved.reshape(-1, int(np.prod([shape[axis] for axis in axes])))
+    rows = np.array([row + d.rng.multinomial(64 - int(row.sum()), row / row.sum()) for row in rows]).reshape(moved.shape)
+    return exact(np.moveaxis(rows, range(-len(axes), 0), axes) / 64)
+
+
 @gradient("SoftmaxGrad")
 def softmax(d: Draw) -> Iterator[Case]:
     for shape, axes in ROWS:
-        at, dy = leaf(d.normal(*shape)), d.normal(*shape)
+        at, dy = torch.log(shares(d, shape, axes)).requires_grad_(), d.normal(*shape)
         y = over(torch.softmax, at, axes)
-        yield Case([d.typed(numpy_of(y)), dy], pulled(y, dy, at), {"axes": axes}, rounded=True)
+        yield Case([d.typed(numpy_of(y)), dy], pulled(y, dy, at), {"axes": axes})
 
 
 @gradient("LogSoftmaxGrad")
@@ -46,24 +57,28 @@ def masked_softmax(d: Draw) -> Iterator[Case]:
     for shape, masked in (((2, 3, 4, 5), (2, 1, 4, 5)), ((3, 6), (3, 6)), ((2, 4, 4), None), ((2, 2, 4, 4), ())):
         for scale in (1.0, 0.25):
             mask = d.rng.random(masked) < 0.3 if masked else None
+            if mask is not None:
+                mask[..., 0] = False  # something counts in each row
             hidden = exact(mask) if masked else torch.ones(shape[-2:], dtype=torch.bool).triu(1) if masked == () else None
-            at, dy = leaf(d.normal(*shape)), d.normal(*shape)
+            counted = None if hidden is None else ~numpy_of(hidden)
+            soft, dy = shares(d, shape, [-1], counted), d.normal(*shape)
+            at = (torch.log(soft.clamp(min=1e-3)) / scale).requires_grad_()
             scores = at * scale
             y = torch.softmax(scores if hidden is None else scores.masked_fill(hidden, -10000), -1)
             attrs = {"scale": scale, "fixed_triu_mask": masked == ()}
-            yield Case([dy, d.typed(numpy_of(y)), mask], pulled(y, dy, at), attrs, rounded=True)
+            yield Case([dy, d.typed(numpy_of(y)), mask], pulled(y, dy, at), attrs)
 
 
 @gradient("DropoutWithMulsAndSoftmaxGrad")
 def dropped_softmax(d: Draw) -> Iterator[Case]:
     for shape, axes in (((3, 8), [-1]), ((2, 3, 4), [1]), ((2, 3, 4), [1, 2])):
         for keep, alpha in ((0.5, 1.0), (0.8, 0.25)):
-            at, dy = leaf(d.normal(*shape)), d.normal(*shape)
+            at, dy = (torch.log(shares(d, shape, axes)) / alpha).requires_grad_(), d.normal(*shape)
             mask = (d.rng.random(shape) < keep).astype(np.uint8)
             soft = over(torch.softmax, at * alpha, axes)
             attrs = {"input_keep_prob": keep, "alpha": alpha, "axes": axes}
             want = pulled(soft * exact(mask) / keep, dy, at)
-            yield Case([dy, mask, d.typed(numpy_of(soft))], want, attrs, rounded=True)
+            yield Case([dy, mask, d.typed(numpy_of(soft))], want, attrs)
 
 
 def incoming(d: Draw, shape: Sequence[int], reduction: str) -> Array:

@@ -163,7 +163,7 @@ def beyond(got: Array, want: Array, code: int, case: Case) -> Any:
     """Which elements are further from autograd's than their rounding, and the work's in float32, allow."""
     kind = np.dtype(got.dtype)
     own = next(calling.eps(one) for one in (*FLOATS, *COMPLEXES) if dtypes.numpy_dtype(one) == kind)
-    inner = 2.0**-52 if code in (dtypes.DOUBLE, dtypes.COMPLEX128) else 2.0**-23
+    inner = 2.0**-48 if code in (dtypes.DOUBLE, dtypes.COMPLEX128) else 2.0**-23  # autograd itself rounds in float64
     if case.rounded:
         inner = max(inner, calling.eps(code))
     wide = got.astype(np.complex128 if kind.kind == "c" else np.float64)
