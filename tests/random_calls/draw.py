@@ -88,7 +88,7 @@ def dtypes_of(op_type: str) -> tuple[int, ...]:
     known = _prototype(op_type)
     if not known.inputs and not known.outputs:
         return ()
-    return tuple(dict.fromkeys(code for code in main_input(known).dtypes if dtypes.has_arrays(code)))
+    return tuple(dict.fromkeys(dtypes.allowed_of(main_input(known).dtypes)))
 
 
 @cache

@@ -40,7 +40,7 @@ class Buffer:
 
 def storage(code: int, shape: tuple[int, ...]) -> tuple[np.dtype[Any], tuple[int, ...], int]:
     """NumPy type, shape and bytes of an array in memory; packed types lie flat."""
-    dtype = dtypes.numpy_dtype(code)
+    dtype = values.logical(code) if code == dtypes.STRING else dtypes.numpy_dtype(code)
     count = int(np.prod(shape))
     if code in dtypes.PACKED:
         size = dtypes.size_in_bytes(code, count)

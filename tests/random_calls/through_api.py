@@ -12,6 +12,7 @@ from hostacl.tensors import dtypes
 from random_calls import tolerance, values
 from random_calls.dice import Tensor
 from random_calls.draw import Drawn, Output
+from random_calls.jpegs import place_of
 from random_calls.oracle import find_oracle
 from random_calls.run import storage
 
@@ -91,6 +92,8 @@ def _input(device: Device, one: Tensor, keep: list[Any]) -> tuple[int, int, int]
     if one.data is None:
         return device.desc(-1, (), -1, one.spec.name), device.buffer(0, 0), 0
     stored = np.ascontiguousarray(values.pack(one.data, one.spec.dtype))
+    if one.spec.dtype == dtypes.STRING:
+        stored = np.frombuffer(place_of(stored.tobytes()), np.uint8)
     keep.append(stored)
     desc = device.desc(one.spec.dtype, one.spec.shape, one.spec.format, one.spec.name)
     if one.way == "const value" and stored.nbytes:

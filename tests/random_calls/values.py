@@ -40,7 +40,9 @@ def is_int(code: int) -> bool:
 
 
 def logical(code: int) -> np.dtype[Any]:
-    """The NumPy type one element is held in before it is stored; packed integers get one int8 each."""
+    """The NumPy type one element is held in before it is stored; packed integers get one int8 each, a string its bytes."""
+    if code == dtypes.STRING:
+        return np.dtype(np.uint8)
     return np.dtype(np.int8) if code in RANGES else dtypes.numpy_dtype(code)
 
 

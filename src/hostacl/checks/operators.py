@@ -251,9 +251,10 @@ class UserOperators(Rule, code="HA529", title="user operators cannot be loaded",
     """
 
 
-class EngineMissing(Rule, code="HA530", title="engine not installed", returns="500002"):
-    """HOSTACL_ENGINE names an engine whose package this Python does not have. ``onnxruntime`` comes with
+class PackageMissing(Rule, code="HA530", title="package not installed", returns="500002"):
+    """The call needs a package that this Python does not have. HOSTACL_ENGINE names an engine: ``onnxruntime`` comes with
     ``pip install hostacl[ort]``; without the setting, operators run natively. ``hostacl doctor`` tells which engine is in use.
+    DecodeJpeg needs Pillow, which comes with ``pip install hostacl[image]``.
 
     From: our choice.
     """

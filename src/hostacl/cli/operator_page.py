@@ -15,7 +15,7 @@ import numpy as np
 from hostacl.ops import registry, schema, usage
 from hostacl.ops.operator import Operator
 from hostacl.ops.schema import AttrDecl, Generation, Prototype, TensorDecl
-from hostacl.tensors.dtypes import dtype_name, has_arrays
+from hostacl.tensors.dtypes import allowed_of, dtype_name
 
 REFUSING = {"refuse": None, "Refused": None, "Failed": None, "equal_dims": "HA504"}
 """Functions that refuse: with the rule as their first argument and the text as the second, or by a rule, the text last."""
@@ -74,7 +74,7 @@ def _tensors(side: str, decls: tuple[TensorDecl, ...]) -> Iterator[tuple[str, st
 
 
 def _dtypes(decl: TensorDecl) -> str:
-    names = [dtype_name(code) for code in decl.dtypes if has_arrays(code)]
+    names = [dtype_name(code) for code in allowed_of(decl.dtypes)]
     return " ".join(dict.fromkeys(names)) or "any"
 
 

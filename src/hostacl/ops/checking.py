@@ -36,7 +36,7 @@ def _check_dtype(call: Call, bound: Bound, index: int, spec: TensorSpec) -> None
         raise call.refuse(
             "HA516", f"{bound.label(index)} = {described(spec)} has {len(spec.shape)} dims; allowed: up to {MAX_RANK}."
         )
-    if not dtypes.has_arrays(code):
+    if not dtypes.has_arrays(code) and code not in dtypes.allowed_of(decl.dtypes):
         raise call.refuse(
             "HA502",
             f"{bound.label(index)} = {described(spec)}: {dtypes.ge_name(code)} cannot be computed here; "
@@ -54,7 +54,7 @@ def _hint(code: int) -> str:
 
 
 def _names(codes: Iterable[int]) -> str:
-    return ", ".join(dtypes.ge_name(code) for code in codes if dtypes.has_arrays(code))
+    return ", ".join(map(dtypes.ge_name, dtypes.allowed_of(tuple(codes))))
 
 
 def shares(bound: Bound, call: Call) -> bool:

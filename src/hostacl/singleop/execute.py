@@ -23,7 +23,8 @@ from hostacl.singleop import custom, library
 from hostacl.singleop.keys import Attr
 from hostacl.singleop.models import Model
 from hostacl.singleop.nearest import call_text, nearest, similar
-from hostacl.tensors.dtypes import numpy_dtype
+from hostacl.singleop.strings import in_memory, with_strings
+from hostacl.tensors.dtypes import STRING, numpy_dtype
 from hostacl.tensors.formats import storage_shape
 from hostacl.tensors.spec import TensorSpec
 
@@ -140,7 +141,7 @@ def _plan(model: Model, inputs: Tensors, outputs: Tensors) -> Plan:
     call = bind(model.op_type, inputs, outputs, model.attrs)
     _report_placement(call)
     return Plan(
-        function=call.function(),
+        function=with_strings(call, call.function()),
         inputs=tuple(map(_input, inputs)),
         outputs=tuple(map(_array, outputs)),
         shapes=EXACT if call.exact else BY_VALUES if call.value_inputs else BY_DATA,
@@ -171,6 +172,8 @@ def _array(spec: TensorSpec) -> ArraySpec | None:
 
 
 def _input(spec: TensorSpec) -> ArraySpec | Array | None:
+    if spec.dtype == STRING:
+        return in_memory(spec)
     if spec.absent or spec.const is None:
         return _array(spec)
     dtype, shape = numpy_dtype(spec.dtype), storage_shape(spec)

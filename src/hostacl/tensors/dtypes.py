@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -118,6 +119,11 @@ def has_arrays(code: int) -> bool:
     """Whether tensors of this type can be computed with here: not string, resource, variant or an unknown code."""
     entry = BY_CODE.get(code)
     return entry is not None and entry.numpy is not None
+
+
+def allowed_of(codes: Collection[int]) -> tuple[int, ...]:
+    """Those of a tensor's data types that it can have here: the ones with arrays; strings where it takes nothing else."""
+    return tuple(code for code in codes if has_arrays(code) or set(codes) == {STRING})
 
 
 @cache
