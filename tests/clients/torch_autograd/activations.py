@@ -176,7 +176,7 @@ def ge_glu(d: Draw) -> Iterator[Case]:
                 plain, active = reversed(at.chunk(2, dim)) if left else at.chunk(2, dim)
                 gelu = F.gelu(active, approximate="tanh" if approximate else "none")
                 attrs = {"dim": dim, "approximate": approximate, "activate_left": left}
-                yield Case([dy, x, d.typed(gelu.detach().numpy())], pulled(plain * gelu, dy, at), attrs, rounded=True)
+                yield Case([dy, x, d.typed(gelu.detach().numpy())], pulled(plain * gelu, dy, at), attrs, rounded=True, times=1)
 
 
 @gradient("MaximumGrad", "MinimumGrad", codes=FLOATS)
