@@ -218,7 +218,7 @@ Code synchronize_event(Handle handle, int64_t timeout_ms) {
     if (waited == Waited::Interrupted) return fail(ACL_ERROR_INTERNAL_ERROR, "HA311", "the wait was interrupted");
     if (waited == Waited::Timeout)
         return fail(ACL_ERROR_RT_EVENT_SYNC_TIMEOUT, "HA313",
-                    format("the event was not reached after %lld ms", static_cast<long long>(timeout_ms)));
+                    format("event = 0x%llx was not reached after %lld ms", static_cast<unsigned long long>(handle), static_cast<long long>(timeout_ms)));
     if (!stream) return 0;
     std::vector<Failure> failures = take_failures(*stream);
     lock.unlock();

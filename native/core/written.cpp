@@ -5,6 +5,7 @@
 #include "core/machine.hpp"
 #include "core/message.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <iterator>
 
@@ -22,12 +23,21 @@ struct Unread {
 };
 // Inputs whose elements an operator does not read, or not all of them.
 constexpr Unread kUnread[] = {{"Shape", -1},    {"ShapeN", -1}, {"Size", -1},   {"Rank", -1},      {"ZerosLike", -1}, {"OnesLike", -1},
-                              {"AsStrided", 0}, {"Assign", 0},  {"GEMM", 2},    {"ViewCopy", 0},   {"InplaceUpdate", 0},
+                              {"AsStrided", 0}, {"Assign", 0},  {"ViewCopy", 0}, {"InplaceUpdate", 0},
                               {"ScatterUpdate", 0}, {"ScatterNdUpdate", 0}, {"StridedSliceAssign", 0}, {"IndexPutV2", 0}};
 
-bool is_read(const char* op, size_t input) {
+// Whether GEMM's c counts: beta times it is added, and a beta of 0 leaves it out.
+bool is_added(const Request& gemm) {
+    if (gemm.inputs.size() < 5 || gemm.inputs[4].is_const || gemm.inputs[4].absent) return false;
+    const Argument& beta = gemm.inputs[4];
+    const auto* bytes = beta.copy.empty() ? static_cast<const uint8_t*>(beta.data) : beta.copy.data();
+    return bytes && std::any_of(bytes, bytes + beta.bytes, [](uint8_t byte) { return byte != 0; });
+}
+
+bool is_read(const Request& request, size_t input) {
+    if (input == 2 && std::strcmp(request.op, "GEMM") == 0) return is_added(request);
     for (const Unread& one : kUnread)
-        if (std::strcmp(one.op, op) == 0 && (one.input < 0 || static_cast<size_t>(one.input) == input)) return false;
+        if (std::strcmp(one.op, request.op) == 0 && (one.input < 0 || static_cast<size_t>(one.input) == input)) return false;
     return true;
 }
 
@@ -139,7 +149,7 @@ void track_fill(const BlockPtr& block, const void* start, size_t size) {
 void track_reads(const Request& request) {
     for (size_t i = 0; i < request.inputs.size(); i++) {
         const Argument& input = request.inputs[i];
-        if (input.absent || input.is_const || input.host || !is_read(request.op, i)) continue;
+        if (input.absent || input.is_const || input.host || !is_read(request, i)) continue;
         std::string unread;
         {
             Lock lock = lock_machine();

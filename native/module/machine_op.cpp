@@ -17,8 +17,8 @@ struct Side {
 
 Code check_lengths(const char* desc_name, int desc_count, const char* buffer_name, int buffer_count) {
     if (desc_count == buffer_count) return 0;
-    return fail(100000, "HA407", format("len(%s) = %d, but len(%s) = %d; allowed: one data buffer for each descriptor", desc_name,
-                                        desc_count, buffer_name, buffer_count));
+    return fail(100000, "HA407", format("%s has %d data buffers, but %s has %d descriptors; allowed: one data buffer for each descriptor",
+                                        buffer_name, buffer_count, desc_name, desc_count));
 }
 
 Code check_lengths(Side& inputs, Side& outputs) {

@@ -48,7 +48,7 @@ def dim_index(kit: Kit, wrong: bool) -> None:
     kit.api.get_tensor_desc_dim_v2(kit.desc([2, 3]), 2 if wrong else 1)
 
 
-@misuse("HA407", "op.execute_v2", "", "len(inputs) = 2", faces=("python",))
+@misuse("HA407", "op.execute_v2", "inputs", "has 2 data buffers, but input_desc has 1", faces=("python",))
 def different_numbers(kit: Kit, wrong: bool) -> None:
     x, y = kit.tensor([4]), kit.tensor([4])
     kit.compile("Abs", [x], [y])

@@ -32,20 +32,20 @@ def shapes_do_not_fit(kit: Kit, wrong: bool) -> None:
     kit.compile("MatMul", [x, x], [kit.tensor([2, 2])], kit.attr(transpose_x2=not wrong, transpose_x1=False))
 
 
-@misuse("HA505", "op.compile", "", "Conv2D", "strides")
+@misuse("HA505", "op.compile", "strides", "Conv2D", "an attribute (list_int) that must be set")
 def attribute_missing(kit: Kit, wrong: bool) -> None:
     x, kernel, y = (kit.desc(dims, fmt=0) for dims in ([1, 1, 2, 2], [1, 1, 1, 1], [1, 1, 2, 2]))
     attr = kit.attr(pads=[0, 0, 0, 0]) if wrong else kit.attr(pads=[0, 0, 0, 0], strides=[1, 1, 1, 1])
     kit.compile("Conv2D", [(x, 0), (kernel, 0)], [(y, 0)], attr)
 
 
-@misuse("HA506", "op.compile", "", "ReduceSum", "keep_dims", "bool")
+@misuse("HA506", "op.compile", "keep_dims", "ReduceSum", "set as int (1); the prototype's attribute is bool")
 def attribute_kind(kit: Kit, wrong: bool) -> None:
     inputs = [kit.tensor([4]), kit.const(np.array([0], np.int64))]
     kit.compile("ReduceSum", inputs, [kit.tensor([1])], kit.attr(keep_dims=1 if wrong else True))
 
 
-@misuse("HA507", "op.compile", "", "Abs", "keepdims is not in the prototype and was dropped")
+@misuse("HA507", "op.compile", "keepdims", "Abs", "is no attribute of the prototype and was dropped")
 def attribute_unknown(kit: Kit, wrong: bool) -> None:
     kit.compile("Abs", [kit.tensor([4])], [kit.tensor([4])], kit.attr(keepdims=1) if wrong else 0)
 
@@ -91,7 +91,7 @@ def device_value(kit: Kit, wrong: bool) -> None:
     kit.run("ReduceSum", [kit.tensor([4]), kit.filled(axes) if wrong else kit.const(axes)], [kit.tensor([])])
 
 
-@misuse("HA515", "op.compile", "", "Add", "x2")
+@misuse("HA515", "op.compile", "x2", "Add", "its descriptor says UNDEFINED")
 def required_tensor(kit: Kit, wrong: bool) -> None:
     x = kit.tensor([4])
     absent = kit.api.create_tensor_desc(-1, [], -1), 0

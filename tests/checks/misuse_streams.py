@@ -115,7 +115,7 @@ def stream_timeout(kit: Kit, wrong: bool) -> None:
     kit.api.rt.record_event(event, 0)
 
 
-@misuse("HA313", "rt.synchronize_event_with_timeout", "", "after 1 ms", also=("HA309",))
+@misuse("HA313", "rt.synchronize_event_with_timeout", "event", "after 1 ms", also=("HA309",))
 def event_timeout(kit: Kit, wrong: bool) -> None:
     gate, event = kit.api.rt.create_event()[0], kit.api.rt.create_event()[0]
     kit.api.rt.stream_wait_event(kit.stream, gate)

@@ -65,9 +65,9 @@ def test_two_dynamic_tensors_share_evenly():
 def test_too_many_too_few_and_required_absent():
     with pytest.raises(Refused, match=r"HA513: Op: 3 inputs given; allowed: at most 2 \(a, b\)"):
         places("rr", [X] * 3)
-    with pytest.raises(Refused, match="HA513: Op: input b is required, but only 1 inputs"):
+    with pytest.raises(Refused, match="HA513: Op: b is an input that must be given, but only 1 inputs"):
         places("rr", [X])
-    with pytest.raises(Refused, match="HA515: Op: input b is required, but its descriptor says UNDEFINED"):
+    with pytest.raises(Refused, match="HA515: Op: b is an input that must be given, but its descriptor says UNDEFINED"):
         places("rr", [X, ABSENT])
 
 
@@ -93,8 +93,8 @@ def test_int_and_data_type_are_one_kind():
 @pytest.mark.parametrize(
     ("given", "text"),
     [
-        ({}, "HA505: Op: attribute n"),
-        ({"n": ("float", 2.0)}, r"HA506: Op: attribute n was set as float \(2.0\); the prototype has int"),
+        ({}, "HA505: Op: n is an attribute"),
+        ({"n": ("float", 2.0)}, r"HA506: Op: n was set as float \(2.0\); the prototype's attribute is int"),
         ({"n": ("bool", True)}, "HA506"),
         ({"n": ("int", 1), "axes": ("int", 1)}, "axes was set as int .*list_int"),
     ],

@@ -165,10 +165,10 @@ class EmptyConst(
 
 
 class BadAttribute(Rule, code="HA417", title="bad attribute", returns="100000"):
-    """An attribute was set with a null attribute object, name or value, or with a list of negative length.
+    """An attribute was set with a null name or value, or with a list of negative length. pyACL raises a TypeError instead.
 
-    Wrong:  acl.op.set_attr_int(0, "axis", 1)
-    Right:  attr = acl.op.create_attr(); acl.op.set_attr_int(attr, "axis", 1)
+    Wrong:  aclopSetAttrInt(attr, NULL, 1)
+    Right:  aclopSetAttrInt(attr, "axis", 1)
 
     From: our choice.
     """
@@ -188,6 +188,9 @@ class StorageDiffers(Rule, code="HA421", title="storage too small for its tensor
     """Two descriptors of a conversion do not fit each other, or a storage shape cannot hold the origin shape.
 
     TransData between formats keeps the data type and the origin shape; the private format's shape is padded to whole blocks.
+
+    Wrong:  TransData of float16 [1, 16, 2, 2] into NC1HWC0 storage [1, 1, 2, 2, 8]
+    Right:  storage [1, 1, 2, 2, 16]
 
     From: our choice, after the published layouts.
     """

@@ -38,6 +38,7 @@ class AttributeLeak(Rule, code="HA903", title="attribute objects left", returns=
 class HandleLeak(Rule, code="HA904", title="operator handles left", returns="0", severity="leak"):
     """Operator handles were made and never destroyed.
 
+    Wrong:  handle, ret = acl.op.create_handle(...); acl.finalize()
     Right:  handle, ret = acl.op.create_handle(...); acl.op.destroy_handle(handle)
 
     From: the reference page of aclopCreateHandle.
@@ -47,6 +48,7 @@ class HandleLeak(Rule, code="HA904", title="operator handles left", returns="0",
 class StreamLeak(Rule, code="HA905", title="streams left", returns="0", severity="leak"):
     """Streams were made and never destroyed. A device has a limited number of them.
 
+    Wrong:  stream, ret = acl.rt.create_stream(); acl.rt.reset_device(0)
     Right:  stream, ret = acl.rt.create_stream(); acl.rt.destroy_stream(stream)
 
     From: the reference page of aclrtCreateStream.
@@ -56,6 +58,7 @@ class StreamLeak(Rule, code="HA905", title="streams left", returns="0", severity
 class EventLeak(Rule, code="HA906", title="events left", returns="0", severity="leak"):
     """Events were made and never destroyed. A device has a limited number of them.
 
+    Wrong:  event, ret = acl.rt.create_event(); acl.finalize()
     Right:  event, ret = acl.rt.create_event(); acl.rt.destroy_event(event)
 
     From: the reference page of aclrtCreateEvent.
@@ -65,6 +68,7 @@ class EventLeak(Rule, code="HA906", title="events left", returns="0", severity="
 class ContextLeak(Rule, code="HA907", title="contexts left", returns="0", severity="leak"):
     """Contexts of create_context were never destroyed. That of set_device ends with the device.
 
+    Wrong:  context, ret = acl.rt.create_context(0); acl.rt.reset_device(0)
     Right:  context, ret = acl.rt.create_context(0); acl.rt.destroy_context(context)
 
     From: the reference page of aclrtCreateContext.
@@ -86,6 +90,7 @@ class DeviceMemoryLeak(Rule, code="HA908", title="device memory left", returns="
 class HostMemoryLeak(Rule, code="HA909", title="pinned host memory left", returns="0", severity="leak"):
     """Pinned host memory was allocated and never freed.
 
+    Wrong:  ptr, ret = acl.rt.malloc_host(64); acl.finalize()
     Right:  ptr, ret = acl.rt.malloc_host(64); acl.rt.free_host(ptr)
 
     From: the reference page of aclrtMallocHost.
@@ -95,6 +100,7 @@ class HostMemoryLeak(Rule, code="HA909", title="pinned host memory left", return
 class RegisteredLeak(Rule, code="HA910", title="registered host memory left", returns="0", severity="leak"):
     """Host memory was registered and never unregistered: the device may still reach it after its owner has freed it.
 
+    Wrong:  acl.rt.host_register(ptr, 64, 0); acl.finalize()
     Right:  acl.rt.host_register(ptr, 64, 0); acl.rt.host_unregister(ptr)
 
     From: the reference page of aclrtHostRegister.
@@ -104,6 +110,7 @@ class RegisteredLeak(Rule, code="HA910", title="registered host memory left", re
 class PhysicalLeak(Rule, code="HA911", title="physical memory left", returns="0", severity="leak"):
     """Physical memory of aclrtMallocPhysical was never freed.
 
+    Wrong:  aclrtMallocPhysical(&handle, size, &property, 0); aclFinalize()
     Right:  aclrtMallocPhysical, aclrtMapMem … aclrtUnmapMem, aclrtFreePhysical
 
     From: the reference page of aclrtMallocPhysical.

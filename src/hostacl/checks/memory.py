@@ -6,12 +6,18 @@ from hostacl.checks.rule import Rule
 class ZeroSize(Rule, code="HA201", title="allocation of 0 bytes", returns="100000"):
     """An allocation needs at least 1 byte. For a tensor without elements use acl.create_data_buffer(0, 0).
 
+    Wrong:  acl.rt.malloc(0, 0)
+    Right:  acl.create_data_buffer(0, 0) for no elements, else acl.rt.malloc(size, 0)
+
     From: the reference page of aclrtMalloc.
     """
 
 
 class NoRoom(Rule, code="HA202", title="device memory used up", returns="207001", answer=True):
     """The device has no room for this size. Free blocks, or set HOSTACL_DEVICE_MEMORY (32 GiB, or what the machine has).
+
+    Wrong:  a new acl.rt.malloc for each step of a loop
+    Right:  acl.rt.free(ptr) at the end of each step, or one block for all of them
 
     From: the reference (ACL_ERROR_RT_MEMORY_ALLOCATION).
     """
@@ -55,6 +61,9 @@ class GuardDamaged(Rule, code="HA206", title="written past the end", returns="0"
     They are looked at when the block is freed and at finalize; with HOSTACL_STRICT=1 at every synchronize; and by
     `hostacl run --check` after each operator, which is named.
 
+    Wrong:  an operator of one's own that writes 20 bytes into a block of 16
+    Right:  acl.rt.malloc(20, 0)
+
     From: our choice.
     """
 
@@ -62,12 +71,18 @@ class GuardDamaged(Rule, code="HA206", title="written past the end", returns="0"
 class UnknownPointer(Rule, code="HA207", title="free of unknown memory", returns="107000"):
     """The address was not given by the matching malloc: a host array, another library's memory, or a handle.
 
+    Wrong:  acl.rt.free(acl.util.numpy_to_ptr(array))
+    Right:  ptr, ret = acl.rt.malloc(64, 0); acl.rt.free(ptr)
+
     From: our choice.
     """
 
 
 class InsidePointer(Rule, code="HA208", title="free of an address inside a block", returns="107000"):
     """The address lies inside a live block, but is not its start. Free the address that malloc gave.
+
+    Wrong:  acl.rt.free(ptr + 64)
+    Right:  acl.rt.free(ptr)
 
     From: our choice.
     """
@@ -86,6 +101,9 @@ class PastTheEnd(Rule, code="HA209", title="access past the end of a block", ret
 class CountAboveMax(Rule, code="HA210", title="count above the destination's size", returns="107000"):
     """The number of bytes to copy or set is larger than the size given for the destination.
 
+    Wrong:  acl.rt.memcpy(dst, 64, src, 128, 3)
+    Right:  acl.rt.memcpy(dst, 128, src, 128, 3)
+
     From: the reference page of aclrtMemcpy.
     """
 
@@ -94,12 +112,18 @@ class CopyKind(Rule, code="HA211", title="copy kind is not what the pointers are
     """The kind says host to device (or another), but the pointers are of other memory. Here the pointers decide; a card may
     fail.
 
+    Wrong:  acl.rt.memcpy(device, 64, host, 64, 2)
+    Right:  acl.rt.memcpy(device, 64, host, 64, 1)
+
     From: our choice; a frequent report.
     """
 
 
 class UnknownKind(Rule, code="HA212", title="unknown copy kind", returns="100000"):
     """Kinds are 0 host to host, 1 host to device, 2 device to host, 3 device to device, 4 by the pointers.
+
+    Wrong:  acl.rt.memcpy(dst, 64, src, 64, 9)
+    Right:  acl.rt.memcpy(dst, 64, src, 64, 1)
 
     From: aclrtMemcpyKind.
     """
@@ -108,12 +132,18 @@ class UnknownKind(Rule, code="HA212", title="unknown copy kind", returns="100000
 class CopyNull(Rule, code="HA213", title="copy from or to null", returns="100000"):
     """The source or the destination of a copy or a set is null, and the count is above 0.
 
+    Wrong:  acl.rt.memcpy(0, 64, src, 64, 1)
+    Right:  ptr, ret = acl.rt.malloc(64, 0); acl.rt.memcpy(ptr, 64, src, 64, 1)
+
     From: our choice.
     """
 
 
 class CopyOverlaps(Rule, code="HA214", title="copy overlaps itself", returns="0", severity="undefined"):
     """Source and destination share bytes. Here it is as if the source were copied first; on a card the result is undefined.
+
+    Wrong:  acl.rt.memcpy(ptr + 32, 64, ptr, 64, 3)
+    Right:  a copy to another block, and back
 
     From: our choice.
     """
@@ -124,6 +154,9 @@ class AsyncHostToHost(
 ):
     """An asynchronous copy has one end on the device. Use acl.rt.memcpy.
 
+    Wrong:  acl.rt.memcpy_async(host, 64, other_host, 64, 0, stream)
+    Right:  acl.rt.memcpy(host, 64, other_host, 64, 0)
+
     From: the reference page of aclrtMemcpyAsync.
     """
 
@@ -132,6 +165,7 @@ class Pageable(Rule, code="HA216", title="asynchronous copy with pageable memory
     """The host end is memory that malloc_host did not give: before CANN 9.0 unpredictable, from 9.0 the call waits for the
     copy.
 
+    Wrong:  acl.rt.memcpy_async(device, size, acl.util.numpy_to_ptr(array), size, 1, stream)
     Right:  ptr, ret = acl.rt.malloc_host(size)
 
     From: the reference page of aclrtMemcpyAsync.
@@ -142,6 +176,9 @@ class FreedWhilePending(Rule, code="HA225", title="freed while a task is pending
     """Memory is freed that a task not yet run still needs. Here it is kept until then; a card may read other data. Synchronize
     first.
 
+    Wrong:  execute_v2(..., stream); acl.rt.free(ptr)
+    Right:  execute_v2(..., stream); acl.rt.synchronize_stream(stream); acl.rt.free(ptr)
+
     From: reports of wrong results that came and went.
     """
 
@@ -150,6 +187,7 @@ class AddressMapping(Rule, code="HA226", title="addresses and memory that do not
     """Physical memory is mapped as a whole, to a free place at a multiple of the granularity inside reserved addresses. It is
     unmapped before its addresses are released, and neither with aclrtFree.
 
+    Wrong:  aclrtReserveMemAddress(&ptr, ...); aclrtReleaseMemAddress(ptr + 64)
     Right:  aclrtReserveMemAddress, aclrtMallocPhysical, aclrtMapMem … aclrtUnmapMem, aclrtFreePhysical, aclrtReleaseMemAddress
 
     From: the reference pages of these functions.
@@ -160,6 +198,9 @@ class DeadMemory(Rule, code="HA218", title="not live memory", returns="107000; 1
     """The address belongs to no live allocation and to no memory of this process; or it did, and was freed before a queued copy
     or operator that uses it ran (507015 at synchronize).
 
+    Wrong:  acl.rt.memcpy(dst, 64, 4096, 64, 1)
+    Right:  the address of an array that is still alive: keep the array in a variable
+
     From: our choice.
     """
 
@@ -167,12 +208,18 @@ class DeadMemory(Rule, code="HA218", title="not live memory", returns="107000; 1
 class Pitch(Rule, code="HA219", title="bad pitch", returns="107000"):
     """In a 2-D copy each pitch is at least the width, and width times height is real memory.
 
+    Wrong:  acl.rt.memcpy2d(dst, 32, src, 64, 64, 2, 3)
+    Right:  acl.rt.memcpy2d(dst, 64, src, 64, 64, 2, 3)
+
     From: the reference page of aclrtMemcpy2d.
     """
 
 
 class HostRegister(Rule, code="HA220", title="host memory cannot be registered", returns="100000 or 107000"):
     """host_register takes host memory of at least 1 byte that is not registered yet; host_unregister takes its start.
+
+    Wrong:  acl.rt.host_register(ptr, 64, 0); acl.rt.host_unregister(ptr + 8)
+    Right:  acl.rt.host_register(ptr, 64, 0); acl.rt.host_unregister(ptr)
 
     From: the reference page of aclrtHostRegister.
     """
@@ -182,6 +229,9 @@ class LastBlock(Rule, code="HA221", title="access within the last 32 bytes", ret
     """The access ends behind the size that was asked for, but within the block's last 32 bytes, which exist. Ask for what you
     use.
 
+    Wrong:  ptr, ret = acl.rt.malloc(60, 0); acl.rt.memcpy(ptr, 64, src, 64, 1)
+    Right:  ptr, ret = acl.rt.malloc(64, 0); acl.rt.memcpy(ptr, 64, src, 64, 1)
+
     From: the reference documents the rounding of aclrtMalloc.
     """
 
@@ -190,12 +240,18 @@ class SourceChanged(Rule, code="HA222", title="source changed while a copy was p
     """The host data of an asynchronous copy were changed before it ran. Which bytes a card copies is a matter of luck.
     Synchronize first.
 
+    Wrong:  memcpy_async(device, n, host, n, 1, stream); write the next batch into host
+    Right:  memcpy_async(...); acl.rt.synchronize_stream(stream); write the next batch
+
     From: reports of tests that fail at random.
     """
 
 
 class Alignment(Rule, code="HA224", title="asynchronous copy not aligned", returns="0", severity="portability"):
     """Asynchronous copies want addresses at multiples of 64. It works here.
+
+    Wrong:  acl.rt.memcpy_async(device + 8, 64, host, 64, 1, stream)
+    Right:  acl.rt.memcpy_async(device + 64, 64, host, 64, 1, stream)
 
     From: the reference page of aclrtMemcpyAsync.
     """
@@ -204,6 +260,7 @@ class Alignment(Rule, code="HA224", title="asynchronous copy not aligned", retur
 class SharedBytes(Rule, code="HA230", title="write into a shared bytes object", returns="100000"):
     """A bytes object of length 0 or 1 is shared by the whole process; writing into it would change every such object.
 
+    Wrong:  acl.rt.memcpy(acl.util.bytes_to_ptr(b"a"), 1, device, 1, 2)
     Right:  use a longer object, or a NumPy array with acl.util.numpy_to_ptr
 
     From: our choice.
@@ -214,6 +271,9 @@ class MallocPolicy(Rule, code="HA223", title="allocation policy", returns="10701
     """The policy is not an aclrtMemMallocPolicy: 0 huge pages first, 1 huge only, 2 normal only, 3 to 5 the same between
     devices.
 
+    Wrong:  acl.rt.malloc(64, 77)
+    Right:  acl.rt.malloc(64, 0)
+
     From: the reference page of aclrtMalloc.
     """
 
@@ -221,6 +281,7 @@ class MallocPolicy(Rule, code="HA223", title="allocation policy", returns="10701
 class DeviceAsHost(Rule, code="HA231", title="device memory read as host memory", returns="0", severity="portability"):
     """A NumPy array or bytes object is made from a device pointer. It works here; on a card the program crashes.
 
+    Wrong:  acl.util.ptr_to_bytes(device, 64)
     Right:  acl.rt.memcpy to host memory first
 
     From: our choice.
@@ -229,6 +290,9 @@ class DeviceAsHost(Rule, code="HA231", title="device memory read as host memory"
 
 class NotReadable(Rule, code="HA232", title="memory that cannot be read", returns="100000"):
     """A pointer given to acl.util is null or not live, or more bytes are asked for than lie behind it.
+
+    Wrong:  acl.util.ptr_to_bytes(0, 64)
+    Right:  ptr, ret = acl.rt.malloc_host(64); acl.util.ptr_to_bytes(ptr, 64)
 
     From: our choice.
     """

@@ -32,6 +32,7 @@ class UnknownDim(Rule, code="HA602", title="unknown dim at execute", returns="10
 class VendorModel(Rule, code="HA603", title="model file that is not hostacl's", returns="100013"):
     """The bytes are a model made for a card, or no model at all. A card's model holds its machine code, which cannot run here.
 
+    Wrong:  acl.op.load of an .om that was made for a card
     Right:  hostacl atc --singleop=ops.json --output=op_models      (the JSON it was made from; `atc` under hostacl run is the
     same)
 
@@ -52,6 +53,9 @@ class CutModel(Rule, code="HA604", title="model of wrong length", returns="10001
 class UnreadableModel(Rule, code="HA605", title="model unreadable inside", returns="100012"):
     """The container is hostacl's, but its checksum or content is damaged. Make the file anew with `hostacl atc`.
 
+    Wrong:  an .om that was edited, or copied as text
+    Right:  hostacl atc --singleop=ops.json --output=op_models
+
     From: ACL_ERROR_DESERIALIZE_MODEL.
     """
 
@@ -59,6 +63,9 @@ class UnreadableModel(Rule, code="HA605", title="model unreadable inside", retur
 class IncompleteModel(Rule, code="HA606", title="model lacks a field", returns="100016"):
     """A field that every model has is missing: operator type, inputs, outputs or attributes. Make the file anew with `hostacl
     atc`.
+
+    Wrong:  an .om whose content was changed by hand
+    Right:  hostacl atc --singleop=ops.json --output=op_models
 
     From: ACL_ERROR_MODEL_MISSING_ATTR.
     """
@@ -79,12 +86,18 @@ class ModelDirTwice(Rule, code="HA608", title="model dir set twice", returns="10
 
     Put all models below one folder (three levels are read), or load others with acl.op.load.
 
+    Wrong:  acl.op.set_model_dir("a"); acl.op.set_model_dir("b")
+    Right:  acl.op.set_model_dir("models") with a and b below it
+
     From: the reference page of aclopSetModelDir.
     """
 
 
 class SkippedModel(Rule, code="HA609", title="model file skipped", returns="0", severity="portability"):
     """A file of the model dir cannot be read as a model and is skipped; calls that need it will find no model (HA601).
+
+    Wrong:  a model dir in which the .om files of a card lie beside those of hostacl
+    Right:  a folder that holds hostacl's own only
 
     From: our choice.
     """
@@ -105,6 +118,9 @@ class HandleCounts(
 ):
     """execute_with_handle got more or fewer data buffers than the handle was made with. An input left out keeps its place.
 
+    Wrong:  a handle made with one input, execute_with_handle(handle, [x, x], [y], stream)
+    Right:  execute_with_handle(handle, [x], [y], stream)
+
     From: our choice of codes.
     """
 
@@ -124,6 +140,7 @@ class SingleOpJson(Rule, code="HA613", title="single-op JSON", returns="atc ends
     """The JSON is no single-op description; the text names the place, such as [0].input_desc[1].type, the value and what is
     allowed.
 
+    Wrong:  "type": "int33"
     Right:  [{"op": "Add",
               "input_desc": [{"format": "ND", "shape": [8, 16], "type": "int32"}, {"format": "ND", "shape": [8, 16], "type":
               "int32"}],
@@ -137,6 +154,7 @@ class SingleOpJson(Rule, code="HA613", title="single-op JSON", returns="atc ends
 class AtcOption(Rule, code="HA614", title="atc option", returns="atc ends with 1"):
     """An option of `atc` is missing, its file cannot be read or written, or it asks for a whole network.
 
+    Wrong:  atc --singleop=ops.json
     Right:  atc --singleop=ops.json --output=op_models --soc_version=Ascend910B1
 
     From: the reference on atc.
@@ -146,12 +164,18 @@ class AtcOption(Rule, code="HA614", title="atc option", returns="atc ends with 1
 class EmptyModel(Rule, code="HA615", title="no model given", returns="100000"):
     """acl.op.load got a null pointer or size 0, or set_model_dir a null path.
 
+    Wrong:  acl.op.load(ptr, 0)
+    Right:  acl.op.load(ptr, os.path.getsize(path))
+
     From: the API's error table.
     """
 
 
 class CompileOption(Rule, code="HA616", title="compile option", returns="500000 or 100000"):
     """The option is not an aclCompileOpt, or its value cannot be stored. Known options are kept and change no result.
+
+    Wrong:  acl.set_compileopt(99, "enable")
+    Right:  acl.set_compileopt(6, "enable")
 
     From: the reference page of aclSetCompileopt.
     """
@@ -161,6 +185,7 @@ class QueueLength(Rule, code="HA617", title="model queue length", returns="10000
     """max_opqueue_num is not a number above 0. It says how many static and how many dynamic models are kept, as a string in
     acl.json.
 
+    Wrong:  {"max_opqueue_num": "0"}
     Right:  {"max_opqueue_num": "10000"}
 
     From: the reference on acl.json (default 20000).
@@ -173,6 +198,7 @@ class CompileFunction(Rule, code="HA618", title="compile function", returns="100
 
     Such a function chooses among device binaries. An operator that runs on a CPU is a Python function instead.
 
+    Wrong:  acl.op.unregister_compile_func("AddCustom") before register_compile_func
     Right:  @hostacl.op("AddCustom", inputs={"x": "float16", "y": "float16"}, outputs={"z": "float16"})
 
     From: the reference pages of aclopRegisterCompileFunc and aclopUpdateParams.
@@ -193,6 +219,7 @@ class UserKernel(Rule, code="HA619", title="user kernel", returns="100029, 10003
 class DeviceBinary(Rule, code="HA620", title="device binary", returns="0", severity="portability"):
     """A kernel was registered as a device binary. It is kept, but cannot run on a CPU: executing its operator finds no model.
 
+    Wrong:  acl.op.create_kernel("AddCustom", "k0", name, data, size, 1, 0); execute AddCustom
     Right:  write the same operator as a Python function with hostacl.op, in a file that HOSTACL_OPS names
 
     From: our choice.

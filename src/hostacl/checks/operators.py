@@ -8,6 +8,9 @@ class UnknownOperator(Rule, code="HA501", title="unknown operator", returns="500
 
     `hostacl ops` lists all; `hostacl.op(...)` registers one of your own.
 
+    Wrong:  acl.op.compile("Matmul", ...)
+    Right:  acl.op.compile("MatMul", ...)
+
     From: the prototypes that the headers declare.
     """
 
@@ -71,6 +74,9 @@ class AttributeUnknown(Rule, code="HA507", title="attribute unknown", returns="0
     match.
 
     Look at the spelling: axis and axes, keep_dims and keepdims are different names.
+
+    Wrong:  Abs with acl.op.set_attr_int(attr, "keepdims", 1)
+    Right:  ReduceSum with acl.op.set_attr_bool(attr, "keep_dims", True)
 
     From: our choice; published programs send such attributes.
     """
@@ -146,6 +152,7 @@ class DeviceValue(Rule, code="HA514", title="value input in device memory", retu
     """An axis, shape or similar lies in plain device memory. It is read when the operator runs, and the call may have to wait
     for it.
 
+    Wrong:  Slice whose offsets lie in memory of acl.rt.malloc
     Right:  acl.set_tensor_const(desc, ptr, size), or acl.set_tensor_place_ment(desc, 1) with host data
 
     From: the reference page of aclopExecuteV2.
@@ -154,6 +161,9 @@ class DeviceValue(Rule, code="HA514", title="value input in device memory", retu
 
 class RequiredTensor(Rule, code="HA515", title="required tensor left out", returns="500002"):
     """A tensor that the operator needs is missing or UNDEFINED. Only optional ones may be left out.
+
+    Wrong:  Add with acl.create_tensor_desc(-1, [], -1) in place of x2
+    Right:  Add with both inputs
 
     From: the prototypes.
     """
@@ -174,6 +184,9 @@ class OperatorNotHere(Rule, code="HA518", title="operator known but not here", r
 
     `hostacl ops` lists what is there; `hostacl.op(...)` registers a Python function for it.
 
+    Wrong:  acl.op.compile of an operator that `hostacl ops` lists as known only
+    Right:  compose it of operators that are there, or register it: @hostacl.op(...)
+
     From: our choice.
     """
 
@@ -193,6 +206,9 @@ class LargerThanDescribed(Rule, code="HA521", title="true shape larger than desc
 
     Describe it by its maximum: acl.op.infer_shape gives a range, get_tensor_desc_dim_range its upper bound.
 
+    Wrong:  NonZero of 4 elements into an output described as [1, 2]
+    Right:  an output described as [1, 4], with memory for it
+
     From: the reference page of aclopExecuteV2.
     """
 
@@ -211,6 +227,7 @@ class NameMissing(Rule, code="HA524", title="name missing on a descriptor", retu
     """infer_shape of an operator with variadic tensors needs a name on every descriptor: the prototype's, variadic ones
     numbered from 0.
 
+    Wrong:  acl.op.infer_shape of AddN on descriptors without names
     Right:  acl.set_tensor_desc_name(desc, "x0")
 
     From: the reference page of aclopInferShape.
@@ -220,6 +237,9 @@ class NameMissing(Rule, code="HA524", title="name missing on a descriptor", retu
 class OperatorFailed(Rule, code="HA526", title="operator failed inside", returns="507015 at synchronize"):
     """An error inside an operator that no check foresaw: a fault of hostacl, not of your program. Please report it with the
     text.
+
+    Wrong:  an operator of one's own that divides by zero
+    Right:  one that raises hostacl.errors.Failed with a text for its user
 
     From: our choice of code.
     """
@@ -239,6 +259,9 @@ class InferenceData(Rule, code="HA528", title="data missing for inference", retu
     """An input of infer_shape has a data buffer that is empty, or smaller than its descriptor says. The data of all inputs lie
     in host memory there; a const input needs no buffer, and a tensor without elements none either.
 
+    Wrong:  acl.op.infer_shape with acl.create_data_buffer(0, 0) for an input of 4 floats
+    Right:  a buffer of 16 bytes of host memory
+
     From: the reference page of aclopInferShape.
     """
 
@@ -246,6 +269,9 @@ class InferenceData(Rule, code="HA528", title="data missing for inference", retu
 class UserOperators(Rule, code="HA529", title="user operators cannot be loaded", returns="500002"):
     """A file of HOSTACL_OPS, or an entry point of the group ``hostacl.ops``, raised an error when it was run. The text names
     file and error; run the file by itself to see all of it.
+
+    Wrong:  HOSTACL_OPS=my_ops.py that imports a package which is not installed
+    Right:  python my_ops.py runs without an error
 
     From: our choice.
     """
@@ -255,6 +281,9 @@ class PackageMissing(Rule, code="HA530", title="package not installed", returns=
     """The call needs a package that this Python does not have. HOSTACL_ENGINE names an engine: ``onnxruntime`` comes with
     ``pip install hostacl[ort]``; without the setting, operators run natively. ``hostacl doctor`` tells which engine is in use.
     DecodeJpeg needs Pillow, which comes with ``pip install hostacl[image]``.
+
+    Wrong:  HOSTACL_ENGINE=onnxruntime in a Python without onnxruntime
+    Right:  pip install hostacl[ort], or no HOSTACL_ENGINE
 
     From: our choice.
     """

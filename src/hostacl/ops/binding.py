@@ -67,7 +67,8 @@ def _bound(op: str, side: str, decl: TensorDecl, specs: Sequence[TensorSpec], pl
     if side == "input" and decl.kind == "required" and not present:
         how = "its descriptor says UNDEFINED" if len(places) else f"only {len(specs)} inputs were given"
         rule = "HA515" if len(places) else "HA513"
-        raise Refused(rule, f"{op}: input {decl.name} is required, but {how}. Only optional inputs may be left out.")
+        text = f"{op}: {decl.name} is an input that must be given, but {how}. Only optional inputs may be left out."
+        raise Refused(rule, text)
     return Bound(decl, tuple(present), tuple(specs[place] for place in present))
 
 
@@ -162,7 +163,7 @@ def bind_attrs(op: str, decls: Mapping[str, AttrDecl], given: Mapping[str, Attr]
     unknown = [name for name in given if name not in decls]
     known = ", ".join(decls) or "none"
     reports = [
-        ("HA507", f"{op}: attribute {name} is not in the prototype and was dropped; it has: {known}.") for name in unknown
+        ("HA507", f"{op}: {name} is no attribute of the prototype and was dropped; it has: {known}.") for name in unknown
     ]
     return Attrs(values, frozenset(given) & frozenset(decls), tuple(reports))
 
@@ -172,14 +173,15 @@ def _value(op: str, decl: AttrDecl, attr: Attr | None) -> Any:
         if decl.required:
             raise Refused(
                 "HA505",
-                f"{op}: attribute {decl.name} ({decl.kind}) is required and was not set. Set it with set_attr_{decl.kind}.",
+                f"{op}: {decl.name} is an attribute ({decl.kind}) that must be set, and was not. "
+                f"Set it with set_attr_{decl.kind}.",
             )
         return decl.default
     kind, value = attr
     if decl.kind != ANY_KIND and _one_kind(kind) != _one_kind(decl.kind):
         raise Refused(
             "HA506",
-            f"{op}: attribute {decl.name} was set as {kind} ({value!r}); the prototype has {decl.kind}. "
+            f"{op}: {decl.name} was set as {kind} ({value!r}); the prototype's attribute is {decl.kind}. "
             f"Set it with set_attr_{decl.kind}.",
         )
     return value

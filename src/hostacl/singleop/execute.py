@@ -101,7 +101,7 @@ def build(op_type: str, inputs: Tensors, outputs: Tensors, attrs: Attrs) -> Mode
     """A model of a call, checked and registered; AclError 500002 when the call cannot be built."""
     call = bind(op_type, inputs, outputs, attrs)
     for rule, text in call.reports:
-        _machine.report(rule, f"{op_type}: {text}")
+        _machine.report(rule, text)
     return library.models.add(Model(op_type, tuple(inputs), tuple(outputs), dict(attrs), "compiled"))
 
 
@@ -124,7 +124,8 @@ def _check_purpose(call: Call, outputs: Tensors) -> None:
     required = [name for name, bound in call.outputs.items() if bound.decl.kind == "required"]
     if required and all(spec.absent for spec in outputs) and not call.operator.updates:
         how = "every output descriptor says UNDEFINED" if outputs else "no outputs were given"
-        raise call.refuse("HA513", f"output {required[0]} is required, but {how}. Describe it and give its buffer.")
+        text = f"{required[0]} is an output that must be given, but {how}. Describe it and give its buffer."
+        raise call.refuse("HA513", text)
 
 
 def unknown(op_type: str) -> tuple[str, str]:

@@ -201,7 +201,7 @@ def get_all_group_info(group_info: int) -> int:
 def get_group_info_detail(group_info: int, group_id: int, attr: int) -> tuple[list[int], int]:
     """One attribute of a group: ``(values, ret)``.
 
-    ``attr``: 0 and 2 cube cores, 1 vector cores, 3 and 4 transfer engines and queues, of which there are none here, 5 the group's
-    number. 107014 before ``get_all_group_info``. C: ``aclrtGetGroupInfoDetail``.
+    ``attr``: 0 and 2 cube cores, 1 vector cores, 3 and 4 transfer engines and queues, of which there are none here, 5 the
+    group's number. 107014 before ``get_all_group_info``. C: ``aclrtGetGroupInfoDetail``.
     """
     return _machine.aclrtGetGroupInfoDetail(group_info, group_id, attr)
