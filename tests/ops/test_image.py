@@ -59,6 +59,20 @@ def test_bicubic_may_give_uint8():
     assert y.max() == 255
 
 
+@pytest.mark.parametrize("flags", [{}, {"align_corners": True}, {"half_pixel_centers": True}])
+@pytest.mark.parametrize("size", [(5, 2), (1, 9), (3, 4)])
+def test_the_gradient_of_bicubic_is_adjoint(flags, size):
+    rng = np.random.default_rng(2)
+    x, dy = rng.normal(size=(2, 3, 4, 3)), rng.normal(size=(2, *size, 3)).astype(np.float32)
+    y = run("ResizeBicubic", x, np.array(size, np.int32), const=[1], **flags)
+    dx = run("ResizeBicubicGrad", dy, x, **flags)
+    assert dx.dtype == np.float64
+    np.testing.assert_allclose(np.vdot(y, dy), np.vdot(x, dx), rtol=1e-5)
+    assert run("ResizeBicubicGrad", dy, x.astype(np.float32), **flags).dtype == np.float32
+    with pytest.raises(Refused, match="must be equal"):
+        bind("ResizeBicubicGrad", [dy, x[:1]], **flags)
+
+
 def test_a_box_that_is_the_image_gives_it_back():
     x = np.arange(12, dtype=np.float32).reshape(1, 3, 4, 1)
     boxes, size = np.array([[0, 0, 1, 1]], np.float32), np.array([3, 4], np.int32)

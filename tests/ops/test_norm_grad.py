@@ -61,6 +61,10 @@ def test_the_split_steps_of_batch_norm_make_the_whole_gradient():
     for one, other in zip(whole, (dx, by_scale, by_offset), strict=False):
         close(one, other)
     rstd = (1 / np.sqrt(variance + EPS)).astype(np.float32)
+    for op, layout, source in (("BatchNormGradExt2", 0, (DY, X)), ("BatchNorm3DGrad", 30, (DY[..., None], X[..., None]))):
+        found = run(op, *source, CHANNELS, mean, variance, layout=layout, epsilon=EPS)
+        for one, other in zip(found, (dx, by_scale, by_offset), strict=False):
+            close(one.reshape(other.shape), other)
     third = run("BatchNormGradV3", DY, X, CHANNELS, mean, variance, mean, rstd, layout=0)
     for one, other in zip(third, (dx, by_scale, by_offset), strict=True):
         close(one, other)
@@ -144,6 +148,21 @@ def test_rms_group_and_l2():
 
     dx = run("L2NormalizeGrad", X, unit(X), DY, dim=[1])
     close(dx, derivative(lambda x: np.sum(unit(x) * DY), X))
+
+
+def test_local_response_normalisation():
+    attrs = {"depth_radius": 1, "bias": 1.5, "alpha": 0.5, "beta": 0.75}
+
+    def responses(x):
+        near = np.pad(x**2, ((0, 0), (1, 1), (0, 0), (0, 0)))
+        return x / (1.5 + 0.5 * (near[:, :-2] + near[:, 1:-1] + near[:, 2:])) ** 0.75
+
+    y, want = responses(X.astype(np.float64)).astype(np.float32), derivative(lambda x: np.sum(responses(x) * DY), X)
+    close(run("LRNGrad", DY, X, y, layout=0, **attrs), want)
+    last = [one.transpose(0, 2, 3, 1).copy() for one in (DY, X, y)]
+    close(run("LRNGrad", *last, layout=1, **attrs), want.transpose(0, 2, 3, 1))
+    with pytest.raises(Refused, match="depth_radius"):
+        bind("LRNGrad", [DY, X, y], depth_radius=-1)
 
 
 def test_a_gradient_that_is_not_required_is_not_written():

@@ -37,6 +37,23 @@ def test_average_gradients_are_derivatives(attrs):
     np.testing.assert_allclose(got, derivative(forward, X, dy), atol=2e-3)
 
 
+@pytest.mark.parametrize("padding", ["SAME", "VALID"])
+def test_plain_average_gradients_are_derivatives(padding):
+    attrs = {"ksize": WINDOW["ksize"], "strides": WINDOW["strides"], "padding": padding, "data_format": "NCHW"}
+
+    def forward(x):
+        return run("AvgPool", x, layout=NCHW, **attrs)
+
+    dy = RNG.normal(size=forward(X).shape).astype(np.float32)
+    got = run("AvgPoolGrad", np.array(X.shape, np.int32), dy, const=[0], layout=NCHW, **attrs)
+    np.testing.assert_allclose(got, derivative(forward, X, dy), atol=2e-3)
+    half, ones = dy.astype(np.float16), np.ones(1, np.float16)
+    by_attribute = run("AvgPoolGradD", half, ones, ones, layout=NCHW, orig_input_shape=list(X.shape), **attrs)
+    np.testing.assert_allclose(by_attribute, got, atol=2e-2)
+    with pytest.raises(Refused, match="padding"):
+        bind("AvgPoolGrad", [np.array(X.shape, np.int32), dy], (), [0], NCHW, **{**attrs, "padding": "CALCULATED"})
+
+
 @pytest.mark.parametrize("attrs", [{}, {"ceil_mode": True}, {"padding_mode": "SAME"}, {"padding_mode": "VALID"}])
 def test_max_gradients_are_derivatives(attrs):
     def forward(x):

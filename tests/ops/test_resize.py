@@ -55,6 +55,9 @@ def test_gradients_are_adjoint(flags, new):
         y = resized(forward, x, new, **flags)
         dx = run(f"{forward}Grad", dy, back, const=[1] if back is not x else [], layout=NCHW, **flags)
         assert dx.shape == x.shape
+        if back is not x:
+            by_attribute = run(f"{forward}GradD", dy, layout=NCHW, size=[3, 4], **flags)
+            np.testing.assert_array_equal(by_attribute, dx)
         np.testing.assert_allclose(np.vdot(y, dy), np.vdot(x, dx), rtol=1e-4)
 
 

@@ -30,6 +30,18 @@ def test_gradients_are_adjoint(op, size):
     np.testing.assert_allclose(np.vdot(dx, x), np.vdot(y, dy), rtol=1e-9)
 
 
+@pytest.mark.parametrize(("size", "places"), [({"output_size": [5]}, [0, 0, 1, 1, 2]), (
+    {"output_size": [], "scales": [2.0]}, [0, 0, 1, 1, 2, 2])])  # fmt: skip
+def test_lines_and_their_gradient(size, places):
+    x = np.array([[[3, 5, 7]]], np.float32)
+    assert run("UpsampleNearest1d", x, **size).tolist() == x[..., places].tolist()
+    dy = np.arange(1, len(places) + 1, dtype=np.float32)[None, None]
+    got = run("UpsampleNearest1dGrad", dy, input_size=[1, 1, 3], **size)
+    assert got.ravel().tolist() == np.bincount(places, dy.ravel()).tolist()
+    with pytest.raises(Refused, match="grad_output"):
+        bind("UpsampleNearest1dGrad", [dy], input_size=[1, 1, 3], output_size=[9])
+
+
 def test_what_does_not_fit_is_named():
     x = Spec(0, (1, 2, 3, 4, 5), 2)
     with pytest.raises(Refused, match="one of them"):

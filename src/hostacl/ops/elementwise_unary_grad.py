@@ -32,6 +32,43 @@ def atan_grad(y: Array, dy: Array) -> Array:
     return dy / (1 + y * y)
 
 
+@gradient("AcosGrad")
+def acos_grad(y: Array, dy: Array) -> Array:
+    """-dy/√(1 - y²), where y is the input of Acos; NaN beyond ±1, infinite at them."""
+    return -dy / np.sqrt((1 - y) * (1 + y))
+
+
+@gradient("AsinGrad")
+def asin_grad(y: Array, dy: Array) -> Array:
+    """dy/√(1 - y²), where y is the input of Asin, conjugated when complex; NaN beyond ±1, infinite at them.
+
+    Integers are cut off toward zero, held within their type, and 0 in the place of NaN.
+    """
+    if y.dtype.kind in "iu":
+        slopes: Array = asin_grad(y.astype(np.float64), dy.astype(np.float64))
+        return np.where(np.isnan(slopes), 0, slopes)
+    root = np.conj(y)
+    return dy / np.sqrt((1 - root) * (1 + root))
+
+
+@gradient("AcoshGrad")
+def acosh_grad(y: Array, dy: Array) -> Array:
+    """dy/sinh(y), where y is the output of Acosh; infinite at 0."""
+    return dy / np.sinh(y.astype(np.float64))
+
+
+@gradient("AsinhGrad")
+def asinh_grad(y: Array, dy: Array) -> Array:
+    """dy/cosh(y), where y is the output of Asinh."""
+    return dy / np.cosh(y.astype(np.float64))
+
+
+@kernel("InvGrad", shape=broadcast("x", "grad"), direct=in_blocks)
+def inv_grad(x: Array, grad: Array) -> Array:
+    """-grad·x², where x = 1/input is the output of Inv. Integers wrap."""
+    return -grad * x * x
+
+
 @gradient("ReciprocalGrad")
 def reciprocal_grad(y: Array, dy: Array) -> Array:
     """-dy·y², where y = 1/x is the output of Reciprocal; of complex numbers with y conjugated."""

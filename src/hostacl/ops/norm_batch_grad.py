@@ -16,6 +16,7 @@ from hostacl.ops.parts import by_parts
 from hostacl.ops.pooling import tiles
 from hostacl.ops.registry import kernel
 from hostacl.ops.shapes import alike, alike_inputs, broadcasts_to
+from hostacl.tensors.spec import TensorSpec
 
 Array = NDArray[Any]
 Axes = tuple[int, ...]
@@ -156,28 +157,33 @@ def batch_norm_grad_v3(
     return dx, *(one.reshape(weight.shape) for one in others)
 
 
+def spare_outputs(call: Call) -> list[tuple[TensorSpec, ...]]:
+    """What the last two outputs are described as."""
+    return [tuple(call.outputs[name].specs) for name in list(call.outputs)[3:]]
+
+
 def batch_norm_grad_shape(call: Call) -> list[Shape]:
     """x_backprop as x, the next two as scale; the last two hold nothing, in any shape."""
     x = alike_inputs(call, "x", "y_backprop")
     check_channels(call, channels_of(x, channels(call)), "scale", "reserve_space_1", "reserve_space_2")
-    spare = [call.outputs[name].specs for name in ("reserve_space_4", "reserve_space_5")]
+    spare = spare_outputs(call)
     free: list[Shape] = [one[0].shape if one and not one[0].absent else (0,) for one in spare]
     return [x, *(described_or(call, name, call.shape("scale")) for name in list(call.outputs)[1:3]), *free]
 
 
-@kernel("BatchNormGrad", shape=batch_norm_grad_shape)
+@kernel("BatchNormGrad", "BatchNorm3DGrad", "BatchNormGradExt2", shape=batch_norm_grad_shape)
 def batch_norm_grad(
     y_backprop: Array, x: Array, scale: Array, reserve_space_1: Array, reserve_space_2: Array, epsilon: float,
     is_training: bool, call: Call,
 ) -> tuple[Any, ...]:  # fmt: skip
     """The gradients of x, scale and offset of BatchNorm, with the mean and variance that it gave as reserve_space_1 and 2.
 
-    In inference these are constants. Channels by the format of x, else by data_format. reserve_space_4 and 5 are zeros.
+    In inference these are constants. Channels by the format of x, else by data_format. The last two outputs are zeros.
     """
     over = channels(call)
     root = inverse_root(reserve_space_2, epsilon)
     dx, *others = whole_gradients(y_backprop, x, scale, reserve_space_1, root, over, is_training)
-    spare = [call.outputs[name].specs for name in ("reserve_space_4", "reserve_space_5")]
+    spare = spare_outputs(call)
     empty = [np.zeros(one[0].shape, np.float32) if one and not one[0].absent else None for one in spare]
     return dx, *(one.reshape(scale.shape) for one in others), *empty
 

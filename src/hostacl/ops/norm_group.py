@@ -17,6 +17,7 @@ from hostacl.ops.moments import inverse_root, moments, rescaled
 from hostacl.ops.norm_rows import fits, normalised_rows
 from hostacl.ops.pooling import tiles
 from hostacl.ops.registry import kernel
+from hostacl.ops.shapes import alike_inputs
 from hostacl.ops.shapes import axes as checked_axes
 
 Array = NDArray[Any]
@@ -192,6 +193,34 @@ def lrn(x: Array, depth_radius: int, bias: float, alpha: float, beta: float, nor
             total = nearby_sum(total, axis, depth_radius)
         y[part] = x[part] * np.power(bias + alpha * total, -beta)
     return y
+
+
+def lrn_grad_shape(call: Call) -> Shape:
+    """The one shape of grads, x and y."""
+    shape = alike_inputs(call, "x", "y", "grads")
+    if len(shape) != 4:
+        raise call.refuse("HA516", f"x = {dims.text(shape)} has {len(shape)} dims; allowed: 4.")
+    if call.attr("depth_radius") < 0:
+        raise call.refuse("HA508", f"depth_radius = {call.attr('depth_radius')}; allowed: 0 or more.")
+    return shape
+
+
+@kernel("LRNGrad", shape=lrn_grad_shape)
+def lrn_grad(
+    grads: Array, x: Array, y: Array, depth_radius: int, bias: float, alpha: float, beta: float, call: Call
+) -> Array:
+    """The gradient of LRN across channels: grads/n^beta - 2·alpha·beta·x·(sum of grads·y/n nearby).
+
+    n = bias + alpha · sum of squares nearby, nearby being depth_radius channels on both sides; y is what LRN gave.
+    """
+    (axis,) = channel_axes(call.format("x"), 4, "NCHW")
+    z = np.empty(x.shape, x.dtype)
+    for part in tiles(x) if axis else (slice(None),):
+        source, dy = x[part].astype(np.float64), grads[part].astype(np.float64)
+        total = bias + alpha * nearby_sum(np.square(source), axis, depth_radius)
+        shared = nearby_sum(dy * y[part] / total, axis, depth_radius)
+        z[part] = dy * np.power(total, -beta) - 2 * alpha * beta * source * shared
+    return z
 
 
 def nearby_sum(x: Array, axis: int, radius: int) -> Array:

@@ -244,6 +244,18 @@ def avg_pool_v2_grad(orig_input_shape: Any, input_grad: Array, exclusive: bool, 
     return averages_shared(input_grad, shape, windows, not exclusive, 0)
 
 
+@kernel("AvgPoolGrad", "AvgPoolGradD", shape=average_shape("input_grad", 4, max_pool_windows),
+        values=("orig_input_shape",), dtypes={"orig_input_shape": (dtypes.INT64,)})  # fmt: skip
+def avg_pool_grad(orig_input_shape: Any, input_grad: Array, call: Call) -> Array:
+    """Each gradient shared among the elements of its window, without those in the padding.
+
+    Attributes are those of AvgPool. mean_matrix and kernel_matrix of the D form say what the attributes say already.
+    """
+    shape = tuple(int(one) for one in np.ravel(orig_input_shape))
+    _, windows = max_pool_windows(as_forward(call, "input_grad", shape))
+    return averages_shared(input_grad, shape, windows, False, 0)
+
+
 @kernel("AvgPool3DGrad", "AvgPool3DGradD", shape=average_shape("grads", 5, avg_pool_3d_windows),
         values=("orig_input_shape",))  # fmt: skip
 def avg_pool_3d_grad(

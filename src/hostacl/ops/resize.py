@@ -85,9 +85,9 @@ def resize_nearest_neighbor_v2(
     return resampled(x, taps_of(plane_axes(formats["x"]), x.shape, size, False, align_corners, half_pixel_centers))
 
 
-@kernel("ResizeNearestNeighborV2Grad", shape=resized("grads"), values=("size",))
+@kernel("ResizeNearestNeighborV2Grad", "ResizeNearestNeighborV2GradD", shape=resized("grads"), values=("size",))
 def resize_nearest_neighbor_v2_grad(
-    grads: Array, size: Array, align_corners: bool, half_pixel_centers: bool, formats: dict[str, int]
+    grads: Array, size: Any, align_corners: bool, half_pixel_centers: bool, formats: dict[str, int]
 ) -> Array:
     """The gradient of ResizeNearestNeighborV2: each one added to the pixel it came from; size is that of the old plane."""
     axes = plane_axes(formats["grads"])
@@ -110,11 +110,10 @@ def resize_bilinear_v2(
     return resampled(x, taps_of(plane_axes(formats["x"]), x.shape, size, True, align_corners, half_pixel_centers))
 
 
-def bilinear_grad_shape(call: Call) -> Shape:
+def original_shape(call: Call, axes: tuple[int, int]) -> Shape:
     """The shape of original_image; the gradient differs in height and width only."""
     grads, image = rank_is(call, "grads", 4), rank_is(call, "original_image", 4)
     check_modes(call)
-    axes = plane_axes(call.format("grads"))
     for axis in range(4):
         if axis not in axes:
             text = f"grads = {dims.text(grads)}, original_image = {dims.text(image)}: all but height and width must be equal."
@@ -122,7 +121,7 @@ def bilinear_grad_shape(call: Call) -> Shape:
     return image
 
 
-@kernel("ResizeBilinearV2Grad", shape=bilinear_grad_shape)
+@kernel("ResizeBilinearV2Grad", shape=lambda call: original_shape(call, plane_axes(call.format("grads"))))
 def resize_bilinear_v2_grad(
     grads: Array, original_image: Array, align_corners: bool, half_pixel_centers: bool, formats: dict[str, int]
 ) -> Array:

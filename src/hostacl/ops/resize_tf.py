@@ -1,7 +1,8 @@
-"""Resizing images as TensorFlow does: bicubic and by area."""
+"""Resizing images as TensorFlow does: bicubic, with its gradient, and by area."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,8 +11,8 @@ from numpy.typing import NDArray
 from hostacl.ops.call import Call
 from hostacl.ops.dims import Shape
 from hostacl.ops.registry import kernel
-from hostacl.ops.resampling import Taps, ratio_position, resampled
-from hostacl.ops.resize import check_modes, new_size
+from hostacl.ops.resampling import Taps, ratio_position, resampled, spread
+from hostacl.ops.resize import check_modes, new_size, original_shape
 from hostacl.ops.shapes import rank_is
 from hostacl.tensors import dtypes
 from hostacl.tensors import formats as layouts
@@ -55,12 +56,32 @@ def resize_bicubic(
     the weights of the others add up to 1; without it those outside are the edge's. align_corners: at i·(old-1)/(new-1). uint8
     is held and cut off. H and W by the format of images, NHWC when it has none.
     """
-    taps = []
-    for axis, new in zip(plane(formats["images"]), (int(one) for one in np.ravel(size)), strict=True):
-        old = images.shape[axis]
-        low, part = ratio_position(old, new, align_corners, half_pixel_centers)
-        taps.append(cubic(axis, old, low, part, half_pixel_centers))
-    return resampled(images, taps)
+    new = [int(one) for one in np.ravel(size)]
+    return resampled(images, cubic_taps(plane(formats["images"]), images.shape, new, align_corners, half_pixel_centers))
+
+
+def cubic_taps(axes: tuple[int, int], old: Sequence[int], new: Sequence[int], align: bool, half: bool) -> list[Taps]:
+    """How both axes of the plane are resampled."""
+    found = []
+    for axis, size in zip(axes, new, strict=True):
+        low, part = ratio_position(old[axis], size, align, half)
+        found.append(cubic(axis, old[axis], low, part, half))
+    return found
+
+
+@kernel("ResizeBicubicGrad", shape=lambda call: original_shape(call, plane(call.format("grads"))), mixed=("original_image",),
+        dtype={"y": lambda call: call.dtype("original_image")})  # fmt: skip
+def resize_bicubic_grad(
+    grads: Array, original_image: Array, align_corners: bool, half_pixel_centers: bool, formats: dict[str, int]
+) -> Array:
+    """The gradient of ResizeBicubic: each one shared among the pixels it came from. original_image only gives its shape.
+
+    The result has the type of original_image. H and W by the format of grads, NHWC when it has none.
+    """
+    axes = plane(formats["grads"])
+    new = [grads.shape[axis] for axis in axes]
+    taps = cubic_taps(axes, original_image.shape, new, align_corners, half_pixel_centers)
+    return spread(grads.astype(original_image.dtype), taps)
 
 
 def cubic(axis: int, old: int, low: Array, part: Array, inside_only: bool) -> Taps:

@@ -87,14 +87,24 @@ def upsample_nearest_3d(x: Array, scales: Sequence[float], call: Call) -> Array:
     return resampled(x, nearest_taps(x.shape[2:], new[2:], scales))
 
 
-def line_shape(call: Call) -> Shape:
-    """x with a new length."""
-    x = rank_is(call, "x", 3)
+def line_length(call: Call, old: Dim) -> Dim:
+    """The new length, which output_size or scales give."""
     wanted, scales = call.attr("output_size"), call.attr("scales")
     if (len(wanted), len(scales)) not in ((1, 0), (0, 1)):
         told = f"output_size = {list(wanted)}, scales = {list(scales)}"
         raise call.refuse("HA508", f"{told}; allowed: one number in one of them, the other empty.")
-    size = wanted[0] if len(wanted) else scaled(x[2], scales[0])
+    return wanted[0] if len(wanted) else scaled(old, scales[0])
+
+
+def line_taps(old: int, new: int, scales: Sequence[float]) -> Taps:
+    """floor(i · old/new) along the lines, with scales floor(i/scale)."""
+    return nearest(2, old, np.floor(steps((old,), (new,), scales)[0](np.arange(new, dtype=np.float64))))
+
+
+def line_shape(call: Call) -> Shape:
+    """x with a new length."""
+    x = rank_is(call, "x", 3)
+    size = line_length(call, x[2])
     if isinstance(size, int) and (size < 1 or x[2] == 0):
         raise call.refuse("HA508", f"x = {dims.text(x)} to a length of {size}; allowed: 1 or more for both.")
     return (*x[:2], size)
@@ -103,9 +113,24 @@ def line_shape(call: Call) -> Shape:
 @kernel("UpsampleNearest1d", shape=line_shape)
 def upsample_nearest_1d(x: Array, scales: Sequence[float], call: Call) -> Array:
     """Each element of the new lines (N, C, L) is one of x: floor(i·old/new), with scales floor(i/scale)."""
-    (old,), new = x.shape[2:], int(line_shape(call)[2])  # type: ignore[arg-type]
-    place = steps((old,), (new,), scales)[0](np.arange(new, dtype=np.float64))
-    return resampled(x, [nearest(2, old, np.floor(place))])
+    return resampled(x, [line_taps(x.shape[2], int(line_shape(call)[2]), scales)])  # type: ignore[arg-type]
+
+
+def line_gradient_shape(call: Call) -> Shape:
+    """input_size; the gradient has the length that resampling gives."""
+    old, grads = call.attr("input_size"), rank_is(call, "grad_output", 3)
+    if len(old) != 3 or min(old[2:]) < 1 or min(old) < 0:
+        raise call.refuse("HA508", f"input_size = {list(old)}; allowed: 3 numbers, 1 or more for the length.")
+    want = (*old[:2], line_length(call, old[2]))
+    for one, other in zip(grads, want, strict=True):
+        equal_dims(call, one, other, f"grad_output = {dims.text(grads)}; resampling gives {dims.text(want)}.")
+    return tuple(old)
+
+
+@kernel("UpsampleNearest1dGrad", shape=line_gradient_shape)
+def upsample_nearest_1d_grad(grad_output: Array, input_size: Sequence[int], scales: Sequence[float]) -> Array:
+    """The gradient of UpsampleNearest1d: each one added to the element it came from."""
+    return spread(grad_output, [line_taps(input_size[2], grad_output.shape[2], scales)])
 
 
 @kernel("UpsampleNearest3dGrad", shape=gradient_shape)

@@ -13,10 +13,15 @@ F = torch.nn.functional
 SHAPES = ((), (7,), (3, 5), (0, 3), (2, 3, 4), (2, 1, 3, 2, 2))
 
 
-def by_input(op: str, function: Any, order: str, *attrs: dict[str, Any], edges: Any = (), reach: float = 2) -> None:
+FAR = (-30.0, -9.0, -0.0, 0.0, 9.0, 30.0)
+
+
+def by_input(
+    op: str, function: Any, order: str, *attrs: dict[str, Any], edges: Any = (), reach: float = 2, within: float = 0
+) -> None:
     """A gradient that takes the activation's input: ``g``, ``x`` and ``y`` in the operator's order.
 
-    ``edges`` are inputs where the slope changes, of the first attributes.
+    ``edges`` are inputs where the slope changes, of the first attributes; ``within`` bounds the others on both sides.
     """
 
     def at(d: Draw, x: Any, given: dict[str, Any]) -> Case:
@@ -28,11 +33,14 @@ def by_input(op: str, function: Any, order: str, *attrs: dict[str, Any], edges: 
 
     @gradient(op)
     def cases(d: Draw) -> Iterator[Case]:
+        def drawn(*shape: int) -> Any:
+            return d.between(-within, within, *shape) if within else d.normal(*shape, spread=reach)
+
         for given in attrs or ({},):
             for shape in SHAPES:
-                yield at(d, d.normal(*shape, spread=reach), given)
-        yield at(d, d.normal(3, 6001, spread=reach), attrs[0] if attrs else {})  # more than one block
-        yield at(d, d.typed([*edges, -30.0, -9.0, -0.0, 0.0, 9.0, 30.0]), attrs[0] if attrs else {})
+                yield at(d, drawn(*shape), given)
+        yield at(d, drawn(3, 6001), attrs[0] if attrs else {})  # more than one block
+        yield at(d, d.typed([*edges, *([] if within else FAR)]), attrs[0] if attrs else {})
 
 
 def by_output(
@@ -82,6 +90,11 @@ def elu_of_three(x: Any, alpha: float, scale: float, input_scale: float) -> Any:
 BOTH = (*FLOATS, *COMPLEXES)
 by_input("AbsGrad", torch.abs, "xg")
 by_input("AtanGrad", torch.atan, "xg")
+by_input("AcosGrad", torch.acos, "xg", edges=(-0.75, 0.5), within=0.9)
+by_input("AsinGrad", torch.asin, "xg", edges=(-0.75, 0.5), within=0.9)
+by_output("AcoshGrad", torch.acosh, torch.cosh, "yg", (0.25, 3))
+by_output("AsinhGrad", torch.asinh, torch.sinh, "yg", (-3, 3))
+by_output("InvGrad", torch.reciprocal, torch.reciprocal, "yg", (0.25, 4))
 by_output("ReciprocalGrad", torch.reciprocal, torch.reciprocal, "yg", (0.25, 4), codes=BOTH)
 by_output("RsqrtGrad", torch.rsqrt, lambda y: 1 / (y * y), "yg", (0.25, 4), codes=BOTH)
 by_output("SqrtGrad", torch.sqrt, torch.square, "yg", (0.25, 4), codes=BOTH)

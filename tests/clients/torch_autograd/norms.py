@@ -77,15 +77,15 @@ def infer(d: Draw) -> Iterator[Case]:
             yield Case([dy, one.scale, one.variance], [dx], {"epsilon": EPS}, layout)
 
 
-@gradient("BatchNormGrad")
+@gradient("BatchNormGrad", "BatchNormGradExt2", "BatchNorm3DGrad")
 def whole(d: Draw) -> Iterator[Case]:
     """The last two outputs hold nothing."""
-    for shape in BATCHES:
+    for shape in VOLUMES if "3D" in d.op else BATCHES:
         for training in (True, False):
             one = Batch(d, shape, EPS, training=training)
             for layout, (dy, x, dx) in orders(one.dy, one.x, one.dx):
                 attrs = {"epsilon": EPS, "is_training": training, "data_format": formats.NAMES[layout]}
-                inputs = [dy, x, one.scale, one.mean, one.variance, None]
+                inputs = [dy, x, one.scale, one.mean, one.variance, *([None] if d.op == "BatchNormGrad" else [])]
                 yield Case(inputs, [dx, one.dscale, one.doffset, None, None], attrs, layout, times=16)
 
 
@@ -149,6 +149,49 @@ def layer(d: Draw) -> Iterator[Case]:
         for kind in {d.dtype, np.dtype(SINGLE)}:
             given = [(variance if older else rstd).astype(kind), mean.astype(kind)]
             yield Case([dy, x, *given, gamma], want, rounded=True, times=8 if kind == d.dtype else 1)
+
+
+@gradient("LayerNormXBackprop", "LayerNormXBackpropV2", "LayerNormXBackpropV3")
+def layer_by_x(d: Draw) -> Iterator[Case]:
+    """The second output is x normalised."""
+    with_rstd = d.op.endswith("V3")
+    eps = 1e-5 if with_rstd else 1e-12
+    for shape, tail in ROWS:
+        x, dy, gamma = d.normal(*shape), d.normal(*shape), d.between(0.5, 2, *shape[-tail:])
+        at = leaf(x)
+        want = pulled(F.layer_norm(at, shape[-tail:], exact(gamma), None, eps), dy, at)
+        normal = [F.layer_norm(exact(x), shape[-tail:], None, None, eps)] if d.op != "LayerNormXBackprop" else []
+        mean, variance, rstd = statistics(x.astype(np.float64), tail, eps)
+        for kind in {d.dtype, np.dtype(SINGLE)}:
+            given = [(rstd if with_rstd else variance).astype(kind), mean.astype(kind)]
+            yield Case([dy, x, *given, gamma], [*want, *normal], rounded=True, times=8 if kind == d.dtype else 1)
+
+
+@gradient("LayerNormBetaGammaBackprop", "LayerNormBetaGammaBackpropV2")
+def layer_by_parameters(d: Draw) -> Iterator[Case]:
+    """By x and its statistics, or by x normalised, in float32."""
+    for shape, tail in ROWS:
+        x, dy = d.normal(*shape), d.normal(*shape)
+        weight, bias = leaf(np.ones(shape[-tail:])), leaf(np.zeros(shape[-tail:]))
+        want = pulled(F.layer_norm(exact(x), shape[-tail:], weight, bias, 1e-12), dy, weight, bias)
+        mean, variance, _ = (one.astype(SINGLE) for one in statistics(x.astype(np.float64), tail, 1e-12))
+        normal = numpy_of(F.layer_norm(exact(x), shape[-tail:], None, None, 1e-12)).astype(SINGLE)
+        inputs = [dy, normal] if d.op.endswith("V2") else [dy, x, variance, mean]
+        yield Case(inputs, want, {"shape_gamma": list(shape[-tail:])}, times=16)
+
+
+@gradient("LRNGrad")
+def local_response(d: Draw) -> Iterator[Case]:
+    """TensorFlow's: a sum instead of torch's mean, so its alpha is multiplied by the number of channels nearby."""
+    for shape in ((2, 6, 3, 2), (1, 3, 1, 4), (0, 2, 3, 3)):
+        for radius, bias, alpha, beta in ((1, 1.0, 1.0, 0.5), (2, 2.0, 0.25, 0.75)):
+            x, dy, size = d.normal(*shape), d.normal(*shape), 2 * radius + 1
+            at = leaf(x)
+            squares = at.square().unsqueeze(1)
+            near = F.avg_pool3d(F.pad(squares, (0, 0, 0, 0, radius, radius)), (size, 1, 1), stride=1, divisor_override=1)
+            y = at / (bias + alpha * near.squeeze(1)) ** beta
+            attrs = {"depth_radius": radius, "bias": bias, "alpha": alpha, "beta": beta}
+            yield Case([dy, x, d.typed(numpy_of(y))], pulled(y, dy, at), attrs, formats.NCHW, rounded=True)
 
 
 @gradient("DeepNormGrad")

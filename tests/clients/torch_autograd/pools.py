@@ -189,6 +189,19 @@ def shared(d: Draw) -> Iterator[Case]:
         yield of_shape(d, dy, want, attrs, formats.NCHW)
 
 
+@gradient("AvgPoolGrad", "AvgPoolGradD")
+def shared_inside(d: Draw) -> Iterator[Case]:
+    """The padding never counts."""
+    for shape, size, stride in PLANES:
+        for padding in ("SAME", "VALID"):
+            pads = same(shape, size, stride) if padding == "SAME" else [0] * 4
+            dy, want = averaged(d, shape, mean_of, size, stride, pads, False, False, 0)
+            for order, layout, (dy_, want_) in ways(dy, want):
+                attrs = {"ksize": listed(size, order), "strides": listed(stride, order), "padding": padding,
+                         "data_format": order}  # fmt: skip
+                yield of_shape(d, dy_, want_, attrs, layout)
+
+
 @gradient("AvgPool3DGrad", "AvgPool3DGradD")
 def shared_3d(d: Draw) -> Iterator[Case]:
     for shape, size, stride in (((1, 2, 4, 5, 6), (2, 3, 2), (1, 2, 2)), ((2, 1, 5, 4, 4), (3, 2, 2), (2, 1, 3)),
@@ -206,8 +219,8 @@ def shared_3d(d: Draw) -> Iterator[Case]:
 def of_shape(d: Draw, dy: Array, want: Any, attrs: dict[str, Any], layout: int) -> Case:
     """A case of an operator that is told the shape of its result, by a value input or an attribute."""
     if d.op.endswith("D"):
-        absent = 2 if d.op in ("AvgPoolV2GradD", "AvgPool3DGradD") else 0
-        return Case([dy, *[None] * absent], [want], {**attrs, "orig_input_shape": list(want.shape)}, layout)
+        constant = np.ones(1, d.dtype) if d.op == "AvgPoolGradD" else None  # says again what the attributes say
+        return Case([dy, constant, constant], [want], {**attrs, "orig_input_shape": list(want.shape)}, layout)
     return Case([sized(want.shape), dy], [want], attrs, [formats.ND, layout], const=[0])
 
 

@@ -43,7 +43,7 @@ def corner_aligned(old: int, new: int) -> Any:
     return torch.arange(new, dtype=torch.float64) * ((old - 1) / (new - 1) if new > 1 else 0.0)
 
 
-@gradient("ResizeNearestNeighborV2Grad")
+@gradient("ResizeNearestNeighborV2Grad", "ResizeNearestNeighborV2GradD")
 def nearest(d: Draw) -> Iterator[Case]:
     """torch has it as nearest and nearest-exact; corners aligned by index."""
     for shape, size in PLANES:
@@ -57,8 +57,11 @@ def nearest(d: Draw) -> Iterator[Case]:
 
             dy, want = backward(d, shape, resized)
             for layout in ("NCHW", "NHWC"):
-                inputs = [ordered(dy, layout), sized(shape[2:])]
-                yield Case(inputs, [ordered(want, layout)], way, [formats.CODES[layout], formats.ND], const=[1])
+                inputs, layouts, wanted = [ordered(dy, layout)], [formats.CODES[layout]], [ordered(want, layout)]
+                if d.op.endswith("D"):
+                    yield Case(inputs, wanted, {**way, "size": list(shape[2:])}, layouts)
+                else:
+                    yield Case([*inputs, sized(shape[2:])], wanted, way, [*layouts, formats.ND], const=[1])
 
 
 @gradient("ResizeBilinearV2Grad")
@@ -77,6 +80,39 @@ def bilinear(d: Draw) -> Iterator[Case]:
             for layout in ("NCHW", "NHWC"):
                 image = np.zeros([shape["NCHW".index(letter)] for letter in layout], d.dtype)
                 yield Case([ordered(dy, layout), image], [ordered(want, layout)], way, formats.CODES[layout])
+
+
+@gradient("ResizeBicubicGrad")
+def bicubic(d: Draw) -> Iterator[Case]:
+    """Without half pixels the coefficient is torch's; places i·old/new and those with corners aligned by index."""
+    for shape, size in PLANES:
+        for way in ({}, {"align_corners": True}):
+
+            def resized(x: Any, size: Any = size, way: Any = way) -> Any:
+                if way:
+                    return F.interpolate(x, size, mode="bicubic", align_corners=True)
+                for axis, new in zip((2, 3), size, strict=True):
+                    x = cubic(x, axis, torch.arange(new).double() * x.shape[axis] / new)
+                return x
+
+            dy, want = backward(d, shape, resized)
+            for layout in ("NCHW", "NHWC"):
+                image = np.zeros([shape["NCHW".index(letter)] for letter in layout], np.float64)
+                given = ordered(dy, layout)
+                yield Case([given, image], [ordered(want, layout)], way, formats.CODES[layout])
+                yield Case([given, image.astype(d.dtype)], [ordered(want, layout)], way, formats.CODES[layout])
+
+
+def cubic(x: Any, axis: int, places: Any) -> Any:
+    """Elements of x between others: at broken places along an axis, by Keys' cubic with -0.75."""
+    low, total = places.floor(), 0.0
+    for step in (-1, 0, 1, 2):
+        away = (places - low - step).abs()
+        near = (1.25 * away - 2.25) * away**2 + 1
+        weight = torch.where(away <= 1, near, -0.75 * (((away - 5) * away + 8) * away - 4))
+        part = x.index_select(axis, (low + step).clamp(0, x.shape[axis] - 1).long())
+        total = total + part * weight.reshape([-1 if at == axis else 1 for at in range(x.ndim)])
+    return total
 
 
 TORCHS = (
@@ -123,6 +159,16 @@ def volumes(d: Draw) -> Iterator[Case]:
             dy, want = backward(d, shape, lambda x, by=scales, more=corners: F.interpolate(
                 x, scale_factor=by, mode=mode, recompute_scale_factor=False, **more))  # fmt: skip
             yield Case([dy], [want], {"input_size": list(shape), "scales": scales, **corners}, formats.NCDHW)
+
+
+@gradient("UpsampleNearest1dGrad")
+def lines(d: Draw) -> Iterator[Case]:
+    for shape, size in (((2, 3, 5), 8), ((1, 2, 8), 3), ((0, 2, 4), 2), ((2, 1, 1), 3)):
+        dy, want = backward(d, shape, lambda x, to=size: F.interpolate(x, to, mode="nearest"))
+        yield Case([dy], [want], {"input_size": list(shape), "output_size": [size]})
+        if 0 not in shape:
+            dy, want = backward(d, shape, lambda x: F.interpolate(x, scale_factor=1.5, mode="nearest"))
+            yield Case([dy], [want], {"input_size": list(shape), "output_size": [], "scales": [1.5]})
 
 
 @gradient("GridSampler2DGrad", "GridSampler3DGrad")

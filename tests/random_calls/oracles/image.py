@@ -16,7 +16,7 @@ from random_calls.oracle import Within, finite, oracle, shapes
 AXES = {formats.NCHW: (2, 3), formats.NHWC: (1, 2), formats.ND: (2, 3)}
 
 
-@shapes("ResizeNearestNeighborV2", "ResizeNearestNeighborV2Grad", "ResizeBilinearV2",
+@shapes("ResizeNearestNeighborV2", "ResizeNearestNeighborV2Grad", "ResizeNearestNeighborV2GradD", "ResizeBilinearV2",
         "ResizeNearestNeighborV2D", "ResizeBilinearV2D")  # fmt: skip
 def resize_call(d: Dice) -> None:
     one = d.wants("one element")
@@ -69,7 +69,7 @@ def nearest(x: Any, align_corners: bool, half_pixel_centers: bool, dice: Dice) -
     return result
 
 
-@oracle("ResizeNearestNeighborV2Grad")
+@oracle("ResizeNearestNeighborV2Grad", "ResizeNearestNeighborV2GradD")
 def nearest_grad(grads: Any, align_corners: bool, half_pixel_centers: bool, dice: Dice) -> Any:
     down, across = dice.values["axes"]
     shape = list(grads.shape)

@@ -144,16 +144,47 @@ def resized(x: Any, size: Any, lines_of: Any) -> Any:
     return wide, sizes
 
 
+def cubic_lines(old: int, new: int, align: bool, half: bool) -> list[dict[int, float]]:
+    how = "align_corners" if align and new > 1 else "half_pixel" if half else "asymmetric"
+    v = {"mode": "cubic", "coordinate_transformation_mode": how, "cubic_coeff_a": -0.5 if half else -0.75,
+         "exclude_outside": int(half)}  # fmt: skip
+    return [row(place(k, old, new, (0.0, 1.0), how), old, v) for k in range(new)]
+
+
 @oracle("ResizeBicubic", family=FAMILY)
 def bicubic(images: Any, size: Any, align_corners: bool, half_pixel_centers: bool, dice: Dice) -> Any:
     def lines(old: int, new: int) -> list[dict[int, float]]:
-        how = "align_corners" if align_corners and new > 1 else "half_pixel" if half_pixel_centers else "asymmetric"
-        v = {"mode": "cubic", "coordinate_transformation_mode": how, "cubic_coeff_a": -0.5 if half_pixel_centers else -0.75,
-             "exclude_outside": int(half_pixel_centers)}  # fmt: skip
-        return [row(place(k, old, new, (0.0, 1.0), how), old, v) for k in range(new)]
+        return cubic_lines(old, new, align_corners, half_pixel_centers)
 
     y, bound = resized(plain(images, dice, "images"), size, lines)
     return Within(stored(y, dice, "images"), stored(bound, dice, "images") * 1e-9)
+
+
+@shapes("ResizeBicubicGrad")
+def bicubic_grad_call(d: Dice) -> None:
+    sizes, layout = image(d, "original_image")
+    new = [sizes[0], *(1 if d.kind == "one element" else d.int(1, 6) for _ in range(2)), sizes[3]]
+    order = ["NHWC".index(one) for one in LETTERS[layout]]
+    d.tensor("grads", np.asarray(d.rng.uniform(-4, 4, [new[at] for at in order])), dtype=dtypes.FLOAT, format=layout)
+    if not d.attr("align_corners", True):
+        d.attr("half_pixel_centers", True)
+    d.values.setdefault("half_pixel_centers", False)
+    d.values["old"] = sizes
+    d.output("y", d.dtype, format=layout)
+
+
+@oracle("ResizeBicubicGrad", family=FAMILY)
+def bicubic_grad(grads: Any, align_corners: bool, half_pixel_centers: bool, dice: Dice) -> Any:
+    y = plain(grads, dice, "grads")
+    size = finite(y)
+    for axis in (1, 2):
+        old = dice.values["old"][axis]
+        matrix = np.zeros((y.shape[axis], old))
+        for at, line in enumerate(cubic_lines(old, y.shape[axis], align_corners, half_pixel_centers)):
+            for pixel, weight in line.items():
+                matrix[at, pixel] = weight
+        y, size = (np.moveaxis(np.tensordot(one, m, (axis, 0)), -1, axis) for one, m in ((y, matrix), (size, np.abs(matrix))))
+    return Within(stored(y, dice, "grads"), stored(size, dice, "grads") * 1e-9)
 
 
 @oracle("ResizeArea", family=FAMILY)

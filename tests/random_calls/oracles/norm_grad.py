@@ -160,23 +160,23 @@ def v3_grad(
     return whole(dy, x, weight, mean, root, dice.values["axis"], is_training)
 
 
-@shapes("BatchNormGrad")
+@shapes("BatchNormGrad", "BatchNormGradExt2", "BatchNorm3DGrad")
 def plain_grad_call(d: Dice) -> None:
     channels = two_images(d, "y_backprop")
     plain(d, "scale", channels)
     plain(d, "reserve_space_1", channels)
     plain(d, "reserve_space_2", channels, 0.1, 2)
-    if d.optional("reserve_space_3"):
+    if d.decl("reserve_space_3") is not None and d.optional("reserve_space_3"):
         plain(d, "reserve_space_3", 1)
     d.attr("is_training", False)
     d.attr("epsilon", 1e-3, 0.25)
     d.attrs["data_format"] = ("string", "NCHW")
     d.output("x_backprop", d.dtype, format=d.values["layout"])
-    for name in ("reserve_space_4", "reserve_space_5"):
-        d.output(name, dtypes.FLOAT, (1,))
+    for decl in d.generation.outputs[3:]:
+        d.output(decl.name, dtypes.FLOAT, (1,))
 
 
-@oracle("BatchNormGrad", family=FAMILY)
+@oracle("BatchNormGrad", "BatchNormGradExt2", "BatchNorm3DGrad", family=FAMILY)
 def plain_grad(
     y_backprop: Any, x: Any, scale: Any, reserve_space_1: Any, reserve_space_2: Any, epsilon: float, is_training: bool,
     dice: Dice,
@@ -225,6 +225,9 @@ def sync_reduce(sum_dy: Any, sum_dy_dx_pad: Any, mean: Any, invert_std: Any) -> 
 ROWS = {
     "LayerNormGrad": ("dy", "x", "variance", "mean", "gamma"),
     "LayerNormGradV3": ("dy", "x", "rstd", "mean", "gamma"),
+    "LayerNormXBackprop": ("dy", "x", "variance", "mean", "gamma"),
+    "LayerNormXBackpropV2": ("dy", "x", "variance", "mean", "gamma"),
+    "LayerNormXBackpropV3": ("dy", "x", "rstd", "mean", "gamma"),
     "DeepNormGrad": ("dy", "x", "gx", "gamma", "mean", "rstd"),
     "AddLayerNormGrad": ("dy", "x1", "x2", "rstd", "mean", "gamma"),
     "RmsNormGrad": ("dy", "x", "rstd", "gamma"),
@@ -288,6 +291,60 @@ def layer(dy: Any, x: Any, variance: Any, mean: Any, gamma: Any, dice: Dice) -> 
 @oracle("LayerNormGradV3", family=FAMILY)
 def layer_v3(dy: Any, x: Any, rstd: Any, mean: Any, gamma: Any, dice: Dice) -> Any:
     return tuple(near(*one) for one in rows(dy, x, mean, rstd, gamma, dice.values["start"]))
+
+
+@oracle("LayerNormXBackprop", family=FAMILY)
+def layer_by_x(dy: Any, x: Any, variance: Any, mean: Any, gamma: Any, dice: Dice) -> Any:
+    return near(*rows(dy, x, mean, (variance + 1e-12) ** -0.5, gamma, dice.values["start"])[0])
+
+
+@oracle("LayerNormXBackpropV2", family=FAMILY)
+def layer_by_x_v2(dy: Any, x: Any, variance: Any, mean: Any, gamma: Any, dice: Dice) -> Any:
+    return layer_by_x_v3(dy, x, (variance + 1e-12) ** -0.5, mean, gamma, dice)
+
+
+@oracle("LayerNormXBackpropV3", family=FAMILY)
+def layer_by_x_v3(dy: Any, x: Any, rstd: Any, mean: Any, gamma: Any, dice: Dice) -> Any:
+    return near(*rows(dy, x, mean, rstd, gamma, dice.values["start"])[0]), near((x - mean) * rstd, (finite(x) + mean) * rstd)
+
+
+@shapes("LayerNormBetaGammaBackprop", "LayerNormBetaGammaBackpropV2")
+def by_parameters_call(d: Dice) -> None:
+    shape = d.shape(1)
+    start = d.int(0, len(shape) - 1)
+    statistic = (*shape[:start], *(1,) * (len(shape) - start))
+    narrow = dtypes.FLOAT if d.chance() else d.dtype
+    plain_shape(d, "dy", shape, -3, 3, d.dtype)
+    if d.decl("x") is None:
+        plain_shape(d, "res_for_gamma", shape, -3, 3, dtypes.FLOAT)
+    else:
+        plain_shape(d, "x", shape, -3, 3, d.dtype)
+        for name in ("variance", "mean"):
+            plain_shape(d, name, statistic, 0.3, 2, narrow)
+    gamma = [1 if d.chance(0.2) else size for size in shape[start:]]
+    d.attrs["shape_gamma"] = ("list_int", gamma)
+    d.values.update(gamma=gamma, start=start)
+    for name in ("pd_gamma", "pd_beta"):
+        d.output(name, d.choose(d.dtype, dtypes.FLOAT), tuple(gamma))
+
+
+def parameter_sums(dy: Any, normal: Any, dice: Dice) -> Any:
+    gamma, start = dice.values["gamma"], dice.values["start"]
+    ones = tuple(start + place for place, size in enumerate(gamma) if size == 1)
+    return tuple(
+        near(one.sum(axis=(*range(start), *ones)).reshape(gamma), np.abs(one).sum(axis=(*range(start), *ones)).reshape(gamma))
+        for one in (dy * normal, dy)
+    )
+
+
+@oracle("LayerNormBetaGammaBackprop", family=FAMILY)
+def by_parameters(dy: Any, x: Any, variance: Any, mean: Any, dice: Dice) -> Any:
+    return parameter_sums(dy, (x - mean) * (variance + 1e-12) ** -0.5, dice)
+
+
+@oracle("LayerNormBetaGammaBackpropV2", family=FAMILY)
+def by_parameters_v2(dy: Any, res_for_gamma: Any, dice: Dice) -> Any:
+    return parameter_sums(dy, res_for_gamma, dice)
 
 
 @oracle("DeepNormGrad", family=FAMILY)

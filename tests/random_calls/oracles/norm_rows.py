@@ -318,6 +318,33 @@ def lrn(x: Any, depth_radius: int, bias: float, alpha: float, beta: float, norm_
     return close(np.moveaxis(result, 1, dice.values["channel"]))
 
 
+@shapes("LRNGrad")
+def lrn_grad_call(d: Dice) -> None:
+    image(d)
+    spec = d.inputs.pop("x")[0].spec
+    for name in ("grads", "x", "y"):
+        d.tensor(name, np.asarray(d.rng.uniform(-3, 3, spec.shape)), format=spec.format)
+    d.attr("depth_radius", 1, 2, 0)
+    for name, choice in (("bias", 2.0), ("alpha", 0.5), ("beta", 0.75)):
+        d.attr(name, choice)
+    d.outputs.clear()
+    d.output("z", format=spec.format)
+
+
+@oracle("LRNGrad", family=FAMILY)
+def lrn_grad(
+    grads: Any, x: Any, y: Any, depth_radius: int, bias: float, alpha: float, beta: float, dice: Dice
+) -> Any:
+    """Row by row of channels: the matrix of which are near each other, times what comes back."""
+    dy, source, found = (np.moveaxis(one, dice.values["channel"], -1) for one in (grads, x, y))
+    places = np.arange(source.shape[-1])
+    near = (np.abs(places[:, None] - places[None]) <= depth_radius) * 1.0
+    total = bias + alpha * (source**2 @ near)
+    direct, back = dy / total**beta, 2 * alpha * beta * source * ((dy * found / total) @ near)
+    size = finite(direct) + 2 * alpha * beta * finite(source) * (finite(dy * found / total) @ near)
+    return close(np.moveaxis(direct - back, -1, dice.values["channel"]), np.moveaxis(size, -1, dice.values["channel"]))
+
+
 @shapes("L2Normalize")
 def l2_call(d: Dice) -> None:
     shape = d.shape()

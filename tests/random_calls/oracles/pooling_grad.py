@@ -45,11 +45,15 @@ def pooled(d: Dice) -> tuple[int, ...]:
     return as_order(d, result_shape(planes(d), d))
 
 
+PLAIN = ("MaxPoolGrad", "AvgPoolGrad", "AvgPoolGradD")
+"""Operators that only have the paddings SAME and VALID."""
+
+
 def calculated_pads(d: Dice, modes: bool = True) -> None:
     if modes:
         name = "padding_mode" if "padding_mode" in d.generation.attrs else "padding"
-        d.values["mode"] = d.attr(name, "SAME", "VALID", "CALCULATED") if d.prototype.op_type != "MaxPoolGrad" else d.attr(
-            name, "SAME", "VALID")  # fmt: skip
+        choices = ("SAME", "VALID") if d.prototype.op_type in PLAIN else ("SAME", "VALID", "CALCULATED")
+        d.values["mode"] = d.attr(name, *choices)
     if "pads" in d.generation.attrs:
         required = d.generation.attrs["pads"].required
         if required or (d.values["mode"] == "CALCULATED" and not d.kind.startswith("attributes")):
@@ -159,7 +163,7 @@ def argmax_v1(x: Any, grad: Any, dice: Dice) -> Any:
 # --- shared ---
 
 
-@shapes("AvgPoolV2Grad", "AvgPoolV2GradD", "AvgPool3DGrad", "AvgPool3DGradD")
+@shapes("AvgPoolGrad", "AvgPoolGradD", "AvgPoolV2Grad", "AvgPoolV2GradD", "AvgPool3DGrad", "AvgPool3DGradD")
 def shared_call(d: Dice) -> None:
     rank = 3 if "3D" in d.prototype.op_type else 2
     layouts = (formats.NCDHW, formats.NDHWC) if rank == 3 else (formats.NCHW, formats.NHWC)
@@ -177,7 +181,8 @@ def shared_call(d: Dice) -> None:
     gradient = next(decl.name for decl in d.generation.inputs if decl.name in ("grads", "input_grad"))
     d.tensor(gradient, pooled(d), format=layout)
     for name in ("mean_matrix", "kernel_matrix", "filter", "multiplier"):
-        if d.decl(name) is not None and d.optional(name):
+        decl = d.decl(name)
+        if decl is not None and (decl.kind == "required" or d.optional(name)):
             d.tensor(name, (1,))
     d.output(d.generation.outputs[0].name, d.dtype, format=layout)
 
@@ -196,6 +201,11 @@ def shared(grads: Any, padding: bool, divisor: int, dice: Dice) -> Any:
 @oracle("AvgPoolV2Grad", "AvgPoolV2GradD", family="pooling")
 def average(input_grad: Any, exclusive: bool, dice: Dice) -> Any:
     return shared(input_grad, not exclusive, 0, dice)
+
+
+@oracle("AvgPoolGrad", "AvgPoolGradD", family="pooling")
+def average_plain(input_grad: Any, dice: Dice) -> Any:
+    return shared(input_grad, False, 0, dice)
 
 
 @oracle("AvgPool3DGrad", "AvgPool3DGradD", family="pooling")

@@ -90,12 +90,11 @@ def smooth_grad(grad_output: Any, dice: Dice) -> Any:
     return both(grad_output, [one.T for one in weights(dice, True)])
 
 
-@shapes("UpsampleNearest1d")
+@shapes("UpsampleNearest1d", "UpsampleNearest1dGrad")
 def line_call(d: Dice) -> None:
     one = d.wants("one element")
     shape = (0 if d.wants("empty") else 1 if one else d.int(1, 3), 1 if one else d.int(1, 3), 1 if one else d.int(1, 6))
     new = 1 if one else d.int(40, 60) if d.wants("long") else d.int(1, 9)
-    d.tensor("x", shape)
     if d.chance(0.3) and not one:
         scale = d.choose(2.0, 1.5, 0.5) if shape[2] > 1 else 2.0
         new = int(shape[2] * scale)
@@ -104,9 +103,24 @@ def line_call(d: Dice) -> None:
     else:
         d.attrs["output_size"] = ("list_int", [new])
         d.values["places"] = [i * shape[2] // new for i in range(new)]
+    if d.prototype.op_type.endswith("Grad"):
+        d.attrs["input_size"] = ("list_int", list(shape))
+        d.values["old"] = shape[2]
+        d.tensor("grad_output", (*shape[:2], new))
+        return
+    d.tensor("x", shape)
     d.output("y", d.dtype, (*shape[:2], new))
 
 
 @oracle("UpsampleNearest1d", family="image")
 def line(x: Any, dice: Dice) -> Any:
     return np.stack([x[:, :, at] for at in dice.values["places"]], axis=2)
+
+
+@oracle("UpsampleNearest1dGrad", family="image")
+def line_grad(grad_output: Any, dice: Dice) -> Any:
+    y, size = np.zeros((2, *grad_output.shape[:2], dice.values["old"]))
+    for at, place in enumerate(dice.values["places"]):
+        y[:, :, place] += grad_output[:, :, at]
+        size[:, :, place] += finite(grad_output[:, :, at])
+    return Within(y, size * 1e-12)
