@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Sequence
 
 ROUNDS = 7
-SETTLE = 0.02  # s; ONNX Runtime's threads go on spinning for a while after a run
+SETTLE = 0.06  # s; ONNX Runtime's threads go on spinning for 40 ms after a run
 
 # These slow NumPy's own BLAS where they are set; a fair comparison does without. They count before NumPy is loaded.
 _UNSET = ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE")

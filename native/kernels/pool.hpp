@@ -1,4 +1,5 @@
-// A passive pool of threads: started by the first large call, asleep between calls, started again lazily after a fork.
+// A pool of threads: started by the first large call, kept off the caller's CPU, asleep soon after a call, started again lazily
+// after a fork.
 #pragma once
 
 #include <cstdint>

@@ -72,6 +72,31 @@ def test_the_pool_starts_again_after_a_fork() -> None:
     assert done.stdout.strip() == "both", done.stderr
 
 
+STEERED = """
+import os
+import numpy as np
+from hostacl import _kernels
+_kernels.use_threads(3)
+x = np.ones(1 << 20, np.float32)
+before = set(os.listdir("/proc/self/task"))
+_kernels.add(x, x, x)
+helpers = set(os.listdir("/proc/self/task")) - before
+cpus = os.sched_getaffinity(0)
+print(len(helpers), {len(cpus - os.sched_getaffinity(int(one))) for one in helpers}, bool((x == 2).all()))
+"""
+
+
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="there is one CPU only")
+def test_helpers_keep_off_the_callers_cpu() -> None:
+    done = run(STEERED)
+    assert done.stdout.strip() == "2 {1} True", done.stderr
+
+
+def test_helpers_stay_where_the_caller_has_one_cpu() -> None:
+    one = "import os; os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})\n"
+    assert run(one + STEERED).stdout.strip() == "2 {0} True"
+
+
 @pytest.mark.parametrize("level", _kernels.simd_levels())
 def test_the_environment_forces_a_level(level: str) -> None:
     done = run("from hostacl import _kernels; print(_kernels.simd_level())", HOSTACL_SIMD=level)
