@@ -27,10 +27,10 @@ def floats(*shape: int) -> np.ndarray:
 
 
 CALLS = {
-    "dense blocks": ("Conv2D", [floats(2, 32, 9, 8), floats(64, 32, 3, 3)], {"strides": [1, 1, 2, 1], "pads": [1, 2, 0, 1]}),
-    "few channels": ("Conv2D", [floats(1, 3, 17, 15), floats(32, 3, 5, 5), floats(32)], {"strides": [1] * 4, "pads": [2] * 4}),
-    "dilated": ("Conv2D", [floats(1, 16, 9, 9), floats(16, 16, 3, 3)],
-                {"strides": [1] * 4, "pads": [2] * 4, "dilations": [1, 1, 2, 2]}),
+    "bias": ("Conv2DTransposeD", [floats(2, 6, 5, 4), floats(6, 3, 3, 3), floats(3)],
+             {"input_size": [2, 3, 7, 4], "strides": [1] * 4, "pads": [0, 0, 1, 1]}),
+    "dilated": ("Conv2DTransposeD", [floats(1, 8, 5, 5), floats(8, 4, 3, 3)],
+                {"input_size": [0] * 4, "strides": [1] * 4, "pads": [1] * 4, "dilations": [1, 1, 2, 2]}),
     "transposed": ("Conv2DTransposeD", [floats(2, 8, 5, 6), floats(8, 4, 3, 3)],
                    {"input_size": [2, 4, 10, 12], "strides": [1, 1, 2, 2], "pads": [0, 1, 0, 1]}),
     "output padding": ("Conv2DTransposeD", [floats(1, 8, 5, 6), floats(8, 4, 3, 3)],
@@ -78,17 +78,17 @@ def test_it_gives_what_the_kernels_give(case, dtype, ran):
 
 @pytest.mark.parametrize("layout", [formats.NCHW, formats.NHWC])
 def test_channels_last_and_a_large_result(layout, ran):
-    x, w = floats(2, 16, 64, 64), floats(32, 16, 3, 3)
+    x, w = floats(2, 16, 64, 64), floats(16, 32, 3, 3)
     if layout == formats.NHWC:
         x, w = x.transpose(0, 2, 3, 1).copy(), w.transpose(2, 3, 1, 0).copy()
     described = [spec(x, layout), spec(w, layout if layout == formats.NCHW else formats.HWCN)]
-    attrs = {"strides": [1] * 4, "pads": [1] * 4}
-    outputs = inferred(bind("Conv2D", described, **attrs))
+    attrs = {"input_size": [0] * 4, "strides": [1] * 4, "pads": [1] * 4}
+    outputs = inferred(bind("Conv2DTransposeD", described, **attrs))
     found = []
     for engine in ("native", "onnxruntime"):
         with override(engine=engine):
             y = np.empty(outputs[0].shape, np.float32)
-            bind("Conv2D", described, outputs, **attrs).function()(x, w, y)
+            bind("Conv2DTransposeD", described, outputs, **attrs).function()(x, w, y)
             found.append(y)
     assert len(ran) == 1
     np.testing.assert_allclose(found[1], found[0], rtol=1e-4, atol=1e-4)
@@ -126,11 +126,11 @@ def test_an_infinity_and_a_weight_of_0_are_for_the_kernels(ran):
 
 def test_a_result_in_an_inputs_memory():
     x, w = floats(1, 16, 6, 6), floats(16, 16, 3, 3)
-    attrs = {"strides": [1] * 4, "pads": [1] * 4}
-    wanted = run("Conv2D", x, w, layout=formats.NCHW, **attrs)
+    attrs = {"input_size": [1, 16, 6, 6], "strides": [1] * 4, "pads": [1] * 4}
+    wanted = run("Conv2DTransposeD", x, w, layout=formats.NCHW, **attrs)
     described = [spec(one, formats.NCHW) for one in (x, w)]
     with override(engine="onnxruntime"):
-        bind("Conv2D", described, [spec(x, formats.NCHW)], **attrs).function()(x, w, x)
+        bind("Conv2DTransposeD", described, [spec(x, formats.NCHW)], **attrs).function()(x, w, x)
     np.testing.assert_allclose(x, wanted, rtol=1e-4, atol=1e-5)
 
 
@@ -138,8 +138,7 @@ def test_what_our_loops_do_as_fast_is_left_to_them(ran):
     ones = {"layout": formats.NCHW, "strides": [1] * 4, "pads": [0] * 4}
     with override(engine="onnxruntime"):
         run("Conv2D", floats(1, 5, 7, 7), floats(6, 5, 3, 3), **ones)
-        run("Conv2D", floats(1, 32, 7, 7), floats(32, 16, 3, 3), groups=2, **ones)
-        run("Conv2D", floats(1, 16, 6, 6), floats(16, 16, 1, 1), **ones)
+        run("Conv2D", floats(1, 16, 6, 6), floats(16, 16, 3, 3), **ones)
         run("MatMul", floats(3, 4), floats(4, 5))
         run("MaxPoolV3", floats(1, 1, 8, 8), ksize=[1, 1, 2, 2], strides=[1, 1, 2, 2])
     assert not ran
@@ -159,10 +158,10 @@ def test_large_calls_are_cut_or_left_to_the_kernels(monkeypatch):
     monkeypatch.setattr(onnxruntime.batches, "LARGE_BYTES", 4 * prod((3, 16, 6, 6)) - 1)
     monkeypatch.setattr(onnxruntime.batches, "PART_BYTES", 4 * prod((1, 16, 6, 6)))
     x, w = floats(3, 16, 6, 6), floats(16, 16, 3, 3)
-    attrs = {"layout": formats.NCHW, "strides": [1] * 4, "pads": [1] * 4}
+    attrs = {"layout": formats.NCHW, "input_size": [0] * 4, "strides": [1] * 4, "pads": [1] * 4}
     with override(engine="onnxruntime"):
-        y = run("Conv2D", x, w, **attrs)
-    np.testing.assert_allclose(y, run("Conv2D", x, w, **attrs), rtol=1e-4, atol=1e-5)
+        y = run("Conv2DTransposeD", x, w, **attrs)
+    np.testing.assert_allclose(y, run("Conv2DTransposeD", x, w, **attrs), rtol=1e-4, atol=1e-5)
 
 
 def test_a_missing_package_is_named(monkeypatch):
@@ -174,7 +173,7 @@ def test_a_missing_package_is_named(monkeypatch):
 def test_beside_the_client_of_that_name_the_kernels_run(monkeypatch, ran):
     monkeypatch.setattr(sessions, "runtime", lambda: "this onnxruntime is itself a client of AscendCL")
     with override(engine="onnxruntime"):
-        results("dense blocks", CALLS["dense blocks"][1])
+        results("transposed", CALLS["transposed"][1])
     assert not ran
 
 
@@ -187,28 +186,29 @@ def test_only_so_many_sessions_live(monkeypatch):
     assert len(sessions._live) == 2
 
 
-def test_an_absent_bias_is_none():
-    x, w = floats(1, 16, 5, 5), floats(16, 16, 3, 3)
+def test_an_absent_bias_is_none(ran):
+    x, w = floats(1, 16, 5, 5), floats(16, 4, 3, 3)
     described = [spec(x, formats.NCHW), spec(w, formats.NCHW), ABSENT]
-    attrs = {"strides": [1] * 4, "pads": [0] * 4}
-    outputs = inferred(bind("Conv2D", described, **attrs))
+    attrs = {"input_size": [0] * 4, "strides": [1] * 4, "pads": [0] * 4}
+    outputs = inferred(bind("Conv2DTransposeD", described, **attrs))
     y = np.empty(outputs[0].shape, np.float32)
     with override(engine="onnxruntime"):
-        bind("Conv2D", described, outputs, **attrs).function()(x, w, None, y)
-    np.testing.assert_allclose(y, run("Conv2D", x, w, layout=formats.NCHW, **attrs), rtol=1e-4, atol=1e-5)
+        bind("Conv2DTransposeD", described, outputs, **attrs).function()(x, w, None, y)
+    assert ran
+    np.testing.assert_allclose(y, run("Conv2DTransposeD", x, w, layout=formats.NCHW, **attrs), rtol=1e-4, atol=1e-5)
 
 
 FORK = """
 import os, numpy as np
 from tests.ops.calling import run
-x, w = np.ones((1, 16, 64, 64), np.float32), np.ones((32, 16, 2, 2), np.float32)
-def conv(): return run("Conv2D", x, w, layout=0, strides=[1] * 4, pads=[0] * 4)
-assert (conv() == 64).all()
+x, w = np.ones((1, 16, 32, 32), np.float32), np.ones((16, 32, 2, 2), np.float32)
+def conv(): return run("Conv2DTransposeD", x, w, layout=0, input_size=[0] * 4, strides=[1, 1, 2, 2], pads=[0] * 4)
+assert (conv() == 16).all()
 child = os.fork()
 if child == 0:
-    os._exit(0 if (conv() == 64).all() else 1)
+    os._exit(0 if (conv() == 16).all() else 1)
 assert os.waitpid(child, 0)[1] == 0
-assert (conv() == 64).all()
+assert (conv() == 16).all()
 """
 
 

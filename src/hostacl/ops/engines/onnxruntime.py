@@ -16,7 +16,6 @@ COMPUTED = frozenset({dtypes.FLOAT, dtypes.FLOAT16, dtypes.BF16})
 """What is computed in float32: ONNX Runtime gets halves widened, and its results are rounded once."""
 
 MADE_BY: Mapping[str, Callable[[Call], Recipe | None]] = {
-    "Conv2D": onnx_conv.conv,
     "Conv2DTranspose": onnx_conv.conv_transpose, "Conv2DTransposeD": onnx_conv.conv_transpose,
     "Conv3DTranspose": onnx_conv.conv_transpose, "Conv3DTransposeD": onnx_conv.conv_transpose,
     **onnx_rows.MADE_BY,
