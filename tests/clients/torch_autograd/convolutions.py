@@ -16,8 +16,8 @@ LONG = 16
 """Roundings that sums of hundreds of products in float32 may be away."""
 
 LAYOUTS = {
-    2: {"first": ("NCHW", "NCHW"), "last": ("NHWC", "HWCN")},
-    3: {"first": ("NCDHW", "NCDHW"), "last": ("NDHWC", "DHWCN")},
+    2: (("NCHW", "NCHW"), ("NHWC", "HWCN")),
+    3: (("NCDHW", "NCDHW"), ("NDHWC", "DHWCN")),
 }
 """The formats of data and filter, channels first and last, by the number of spatial axes."""
 
@@ -85,27 +85,28 @@ class Formed(NamedTuple):
     by_x: Any
     data: str
     filters: str
+    named: bool
 
     def codes(self, *letters: str) -> list[int]:
-        """Formats by their names; ND for none."""
-        return [formats.CODES.get(one, formats.ND) for one in letters]
+        """Formats by their names; ND for none, and for all where only data_format says the order."""
+        return [formats.CODES.get(one, formats.ND) if self.named else formats.ND for one in letters]
+
+    def described(self, code: int, shape: Sequence[int], letters: str) -> list[TensorSpec]:
+        """The descriptor of an output in an order of its own."""
+        return [TensorSpec(code, tuple(shape), *self.codes(letters))]
 
 
 def formed(d: Draw, one: Geometry) -> Iterator[Formed]:
-    """A convolution in every layout."""
+    """A convolution in every layout, described by formats and by data_format alone."""
     x, weight = d.normal(*one.x), d.normal(*one.weight)
     at, by = leaf(x), leaf(weight)
     y = one.forward(at, by)
     dy = d.normal(*y.shape)
     by_x, by_weight = pulled(y, dy, at, by)
-    for data, filters in LAYOUTS[one.axes].values():
-        yield Formed(ordered(x, data), ordered(weight, filters), ordered(dy, data), ordered(by_weight, filters),
-                     ordered(by_x, data), data, filters)  # fmt: skip
-
-
-def described(code: int, shape: Sequence[int], layout: str) -> list[TensorSpec]:
-    """The descriptor of an output in a layout of its own."""
-    return [TensorSpec(code, tuple(shape), formats.CODES[layout])]
+    for data, filters in LAYOUTS[one.axes]:
+        for named in (True, False):
+            yield Formed(ordered(x, data), ordered(weight, filters), ordered(dy, data), ordered(by_weight, filters),
+                         ordered(by_x, data), data, filters, named)  # fmt: skip
 
 
 def sized(shape: Sequence[int]) -> Array:
@@ -119,7 +120,7 @@ def filters(d: Draw) -> Iterator[Case]:
     code = dtypes.FLOAT if by_attribute else d.code
     for one in SPACES if "3D" in d.op else PLANES:
         for way in formed(d, one):
-            out, attrs = described(code, way.weight.shape, way.filters), one.attributes(way.data)
+            out, attrs = way.described(code, way.weight.shape, way.filters), one.attributes(way.data)
             if by_attribute:
                 attrs["filter_size"] = list(way.weight.shape)
                 yield Case([way.x, way.dy], [way.by_weight], attrs, way.codes(way.data, way.data), out, times=LONG)
@@ -133,7 +134,7 @@ def inputs(d: Draw) -> Iterator[Case]:
     by_attribute = d.op.endswith("D")
     for one in SPACES if "3D" in d.op else PLANES:
         for way in formed(d, one):
-            out, attrs = described(d.code, way.x.shape, way.data), one.attributes(way.data)
+            out, attrs = way.described(d.code, way.x.shape, way.data), one.attributes(way.data)
             if by_attribute:
                 attrs["input_size"] = list(way.x.shape)
                 yield Case([way.weight, way.dy], [way.by_x], attrs, way.codes(way.filters, way.data), out, times=LONG)
@@ -148,7 +149,7 @@ def transposed(d: Draw) -> Iterator[Case]:
     by_attribute = d.op.endswith("D")
     for one in SPACES if "3D" in d.op else PLANES:
         for way in formed(d, one):
-            out, attrs = described(d.code, way.x.shape, way.data), one.attributes(way.data)
+            out, attrs = way.described(d.code, way.x.shape, way.data), one.attributes(way.data)
             bias = d.normal(one.x[1])
             want = way.by_x + exact(bias).reshape([-1 if letter == "C" else 1 for letter in way.data])
             tensors, layouts = [way.dy, way.weight, bias], way.codes(way.data, way.filters, "")
@@ -185,7 +186,7 @@ def depthwise(d: Draw) -> Iterator[Case]:
         y = one.forward(at, by)
         dy = d.normal(*y.shape)
         by_x, by_weight = pulled(y, dy, at, by)
-        for data, letters in LAYOUTS[2].values():
+        for data, letters in LAYOUTS[2]:
             folded = ordered(np.ascontiguousarray(by_multiplier(weight, one.groups, times)), letters)
             wanted = (ordered(by_multiplier(by_weight, one.groups, times), letters), ordered(by_x, data))
             sources = {"x": ordered(x, data), "weight": folded, "dy": ordered(dy, data)}
@@ -201,5 +202,6 @@ def depthwise(d: Draw) -> Iterator[Case]:
             code = dtypes.FLOAT if of_filter else d.code
             yield Case(
                 [*given, sources["dy"]], [wanted[0 if of_filter else 1]], attrs, [*layouts, formats.CODES[data]],
-                described(code, shape, letters if of_filter else data), [] if by_attribute else [1 if of_filter else 0],
+                [TensorSpec(code, shape, formats.CODES[letters if of_filter else data])],
+                [] if by_attribute else [1 if of_filter else 0],
             )  # fmt: skip

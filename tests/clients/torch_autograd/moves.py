@@ -37,6 +37,38 @@ def gathered(d: Draw) -> Iterator[Case]:
         yield Case([dy, ids, count], pulled(at.index_select(0, exact(ids).long()), dy, at), const=[2])
 
 
+@gradient("ScatterElements")
+def gathered_elements(d: Draw) -> Iterator[Case]:
+    """The gradient of torch's gather: added up where elements were taken several times."""
+    for shape, places, axis in (((4, 5), (6, 5), 0), ((4, 5), (3, 2), -1), ((2, 3, 4), (2, 7, 3), 1), ((3,), (0,), 0)):
+        for kind in (np.int32, np.int64):
+            indices, at = d.whole(0, shape[axis], *places, dtype=kind), leaf(np.zeros(shape))
+            dy = d.normal(*places)
+            want = pulled(torch.gather(at, axis, exact(indices).long()), dy, at)
+            yield Case([np.zeros(shape, d.dtype), indices, dy], want, {"axis": axis, "reduction": "add"})
+
+
+@gradient("ScatterNd")
+def gathered_points(d: Draw) -> Iterator[Case]:
+    """The gradient of gathering slices at points, as GatherNd does."""
+    for shape, points, depth in (((4, 5), (7,), 2), ((4, 5), (2, 3), 1), ((2, 3, 4), (6,), 2), ((5,), (0,), 1)):
+        indices = np.stack([d.whole(0, shape[axis], *points) for axis in range(depth)], axis=-1)
+        at = leaf(np.zeros(shape))
+        y = at[tuple(exact(indices).long().unbind(-1))]
+        dy = d.normal(*y.shape)
+        yield Case([indices, dy, sized(shape)], pulled(y, dy, at), const=[2])
+
+
+@gradient("IndexAdd")
+def selected(d: Draw) -> Iterator[Case]:
+    """The gradient of torch's index_select."""
+    for shape, count, axis in (((4, 5), 7, 0), ((2, 3, 4), 5, 1), ((3, 2), 0, 0)):
+        indices, at = d.whole(0, shape[axis], count), leaf(np.zeros(shape))
+        y = at.index_select(axis, exact(indices).long())
+        dy = d.normal(*y.shape)
+        yield Case([np.zeros(shape, d.dtype), indices, dy], pulled(y, dy, at), {"axis": axis})
+
+
 @gradient("ArgMaxGrad")
 def largest(d: Draw) -> Iterator[Case]:
     """The gradient of the largest elements goes back to where they were; the rest of var stays, here zeros."""

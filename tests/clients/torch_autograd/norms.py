@@ -147,8 +147,8 @@ def layer(d: Draw) -> Iterator[Case]:
         want = pulled(F.layer_norm(at, shape[-tail:], weight, bias, eps), dy, at, weight, bias)
         mean, variance, rstd = statistics(x.astype(np.float64), tail, eps)
         for kind in {d.dtype, np.dtype(SINGLE)}:
-            given = [(variance if older else rstd).astype(kind), mean.astype(kind)]
-            yield Case([dy, x, *given, gamma], want, rounded=True, times=8 if kind == d.dtype else 1)
+            given = [(variance if older else rstd).astype(kind), mean.astype(kind), gamma.astype(kind)]
+            yield Case([dy, x, *given], want, rounded=kind == d.dtype, times=8 if kind == d.dtype else 16)
 
 
 @gradient("LayerNormXBackprop", "LayerNormXBackpropV2", "LayerNormXBackpropV3")
@@ -163,8 +163,8 @@ def layer_by_x(d: Draw) -> Iterator[Case]:
         normal = [F.layer_norm(exact(x), shape[-tail:], None, None, eps)] if d.op != "LayerNormXBackprop" else []
         mean, variance, rstd = statistics(x.astype(np.float64), tail, eps)
         for kind in {d.dtype, np.dtype(SINGLE)}:
-            given = [(rstd if with_rstd else variance).astype(kind), mean.astype(kind)]
-            yield Case([dy, x, *given, gamma], [*want, *normal], rounded=True, times=8 if kind == d.dtype else 1)
+            given = [(rstd if with_rstd else variance).astype(kind), mean.astype(kind), gamma.astype(kind)]
+            yield Case([dy, x, *given], [*want, *normal], rounded=kind == d.dtype, times=8 if kind == d.dtype else 16)
 
 
 @gradient("LayerNormBetaGammaBackprop", "LayerNormBetaGammaBackpropV2")
@@ -228,7 +228,8 @@ def rms(d: Draw) -> Iterator[Case]:
         at, weight = leaf(x), leaf(gamma)
         want = pulled(F.rms_norm(at, shape[-tail:], weight, 1e-6), dy, at, weight)
         square = np.mean(x.astype(np.float64) ** 2, axis=tuple(range(-tail, 0)), keepdims=True)
-        yield Case([dy, x, (1 / np.sqrt(square + 1e-6)).astype(SINGLE), gamma], want, times=16)
+        for kind in {d.dtype, np.dtype(SINGLE)}:
+            yield Case([dy, x, (1 / np.sqrt(square + 1e-6)).astype(SINGLE), gamma.astype(kind)], want, times=16)
 
 
 @gradient("GroupNormGrad")
@@ -240,14 +241,14 @@ def group(d: Draw) -> Iterator[Case]:
         want = pulled(F.group_norm(at, groups, weight, bias, 1e-5), dy, at, weight, bias)
         mean, _, rstd = statistics(x.astype(np.float64).reshape(shape[0], groups, -1), 1, 1e-5)
         for kind in {d.dtype, np.dtype(SINGLE)}:
-            given = [mean[..., 0].astype(kind), rstd[..., 0].astype(kind)]
-            times = 8 if kind == d.dtype else 1
-            yield Case([dy, *given, x, gamma], want, {"num_groups": groups}, rounded=True, times=times)
+            given, slope = [mean[..., 0].astype(kind), rstd[..., 0].astype(kind)], gamma.astype(kind)
+            exactness: dict[str, Any] = {"rounded": kind == d.dtype, "times": 8 if kind == d.dtype else 16}
+            yield Case([dy, *given, x, slope], want, {"num_groups": groups}, **exactness)
             last = {"num_groups": groups, "data_format": "NHWC"}
             if len(shape) == 4:
                 turned = [ordered(one, "NHWC") for one in (dy, x)]
                 wanted = [ordered(want[0], "NHWC"), *want[1:]]
-                yield Case([turned[0], *given, turned[1], gamma], wanted, last, rounded=True, times=times)
+                yield Case([turned[0], *given, turned[1], slope], wanted, last, **exactness)
 
 
 @gradient("L2NormalizeGrad")
