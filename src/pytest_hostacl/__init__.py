@@ -48,11 +48,11 @@ class _Checks:
     """Fails the test, in the phase that broke the rule."""
 
     @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_setup(self) -> Generator[None, Any, Any]:
+    def pytest_runtest_setup(self, item: pytest.Item) -> Generator[None, Any, Any]:
         from hostacl.testing.reports import take
 
         take()
-        return (yield)
+        return _judged(item, "setup", (yield from _noted(item, "setup")))
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, Any, Any]:

@@ -11,6 +11,7 @@ import pytest
 
 TESTS = '''
 import numpy as np
+import pytest
 import acl
 from hostacl.testing import expects
 
@@ -60,6 +61,23 @@ def test_expected_and_another(acl_device):
     with expects("HA203"):
         acl.rt.free(0)
         acl.destroy_data_buffer(0)
+
+def test_expected_answer(acl_device):
+    with expects("HA111") as found:
+        assert acl.init() == 100002
+    assert [report.code for report in found] == ["HA111"]
+
+def test_raised_within(acl_device):
+    acl.rt.free(0)
+    with pytest.raises(ZeroDivisionError), expects("HA203"):
+        1 / 0
+
+@pytest.fixture
+def careless(acl_device):
+    acl.rt.free(0)
+
+def test_setup(careless):
+    pass
 '''
 
 
@@ -84,7 +102,8 @@ def run(folder: Path, *options: str) -> tuple[dict[str, str], str]:
     [
         ("right", "PASSED"), ("answer", "PASSED"), ("portability", "PASSED"), ("expected", "PASSED"),
         ("error", "FAILED"), ("undefined", "FAILED"), ("own_failure", "FAILED"), ("leak", "ERROR"),
-        ("expected_and_missing", "FAILED"), ("expected_and_another", "FAILED"),
+        ("expected_and_missing", "FAILED"), ("expected_and_another", "FAILED"), ("expected_answer", "PASSED"),
+        ("raised_within", "FAILED"), ("setup", "ERROR"),
     ],
 )  # fmt: skip
 def test_a_test_fails_that_breaks_a_rule(outcome: tuple[dict[str, str], str], name: str, word: str) -> None:
@@ -93,9 +112,9 @@ def test_a_test_fails_that_breaks_a_rule(outcome: tuple[dict[str, str], str], na
 
 def test_the_report_names_rule_function_and_place(outcome: tuple[dict[str, str], str]) -> None:
     text = outcome[1]
-    assert re.search(r"error HA204 memory already freed: acl\.rt\.free\(\): devPtr = 0x\w+.*test_misuse\.py:13", text)
+    assert re.search(r"error HA204 memory already freed: acl\.rt\.free\(\): devPtr = 0x\w+.*test_misuse\.py:14", text)
     assert "undefined HA309" in text
-    assert re.search(r"leak HA902 .* 1 data buffer was never given back: made at test_misuse\.py:26", text)
+    assert re.search(r"leak HA902 .* 1 data buffer was never given back: made at test_misuse\.py:27", text)
     assert re.search(r"PortabilityWarning: portability HA211 .*kind = 2", text)
     assert "expected HA204; reported: nothing" in text
     assert "expected only HA203; also reported: error HA401" in text
