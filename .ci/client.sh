@@ -39,8 +39,14 @@ install_hostacl() { # the wheel that is given, or one built now
     "$venv/bin/pip" install -q --force-reinstall --no-deps "$wheel"
 }
 
-tests() { # tests ARGUMENT...: the client's tests under `hostacl run`, at most eleven minutes
-    timeout 660 "$venv/bin/hostacl" run "$venv/bin/python" -m pytest -q -p no:cacheprovider "tests/clients/$client" "$@"
+under() { # under OPTION...: the client's tests under `hostacl run` with these options, at most eleven minutes
+    timeout 660 "$venv/bin/hostacl" run "$@" "$venv/bin/python" -m pytest -q -p no:cacheprovider "tests/clients/$client"
+}
+
+tests() { # the client's tests, then again with the rules of use: what those find stands on the client's page
+    under
+    under --check --report none --report-file "$work/report-%p.json"
+    "$venv/bin/python" .ci/reports.py "docs/clients/${client//_/-}.md" "$work"/report-*.json
 }
 
 python=$(python_for_client)
