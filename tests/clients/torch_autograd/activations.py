@@ -44,11 +44,12 @@ def by_input(
 
 
 def by_output(
-    op: str, function: Any, inverse: Any, order: str, bounds: Any, *attrs: dict[str, Any], own: Any = None, codes: Any = FLOATS
-) -> None:
+    op: str, function: Any, inverse: Any, order: str, bounds: Any, *attrs: dict[str, Any], own: Any = None,
+    codes: Any = FLOATS, edge: float | None = None,
+) -> None:  # fmt: skip
     """A gradient that takes the activation's output, drawn between bounds: autograd runs at the input that gives it.
 
-    ``own`` makes of the operator's attributes those of the function.
+    ``own`` makes of the operator's attributes those of the function; ``edge`` is an output where the slope changes.
     """
 
     @gradient(op, codes=codes)
@@ -57,6 +58,8 @@ def by_output(
             named = own(**given) if own else given
             for shape in SHAPES:
                 y, dy = d.between(*bounds, *shape), d.normal(*shape)
+                if edge is not None:
+                    y.reshape(-1)[:1] = edge
                 x = inverse(exact(y), **named).detach().requires_grad_()
                 tensors = {"g": dy, "y": y}
                 yield Case([tensors[one] for one in order], pulled(function(x, **named), dy, x), given)
@@ -116,9 +119,9 @@ by_input("HardShrinkGrad", F.hardshrink, "gx", {}, {"lambd": 1.25}, {"lambd": 0.
 by_input("SoftShrinkGrad", F.softshrink, "gx", {}, {"lambd": 1.25}, {"lambd": 0.0}, edges=(-0.5, 0.5))
 by_input("ThresholdGradV2D", lambda x, threshold: F.threshold(x, threshold, 0), "gx", {"threshold": 0.5}, {"threshold": -1.0},
          edges=(0.5,))  # fmt: skip
-by_output("EluGrad", F.elu, elu_inverse, "gy", (-1, 2))
-by_output("EluGradV2", F.elu, elu_inverse, "gy", (-0.5, 2), {}, {"alpha": 0.5}, {"alpha": 2.5})
-by_output("SeluGrad", F.selu, selu_inverse, "gy", (-1.75, 2))
+by_output("EluGrad", F.elu, elu_inverse, "gy", (-1, 2), edge=0)
+by_output("EluGradV2", F.elu, elu_inverse, "gy", (-0.5, 2), {}, {"alpha": 0.5}, {"alpha": 2.5}, edge=0)
+by_output("SeluGrad", F.selu, selu_inverse, "gy", (-1.75, 2), edge=0)
 by_input("GeluGrad", lambda x: F.gelu(x, approximate="tanh"), "gxy")
 by_input("GeluGradV2", F.gelu, "gx", {}, {"approximate": "none"}, {"approximate": "tanh"})
 by_input("FastGeluGrad", fast_gelu, "gx")
@@ -159,6 +162,7 @@ def mish_with_its_tanh(d: Draw) -> Iterator[Case]:
 def p_relu(d: Draw) -> Iterator[Case]:
     for shape, count in (((6,), 1), ((4, 3), 3), ((2, 3, 4), 1), ((2, 3, 4), 3), ((2, 3, 2, 2), 3), ((2, 3, 0), 3)):
         x, slope, dy = d.normal(*shape), d.between(-0.5, 0.9, count), d.normal(*shape)
+        x.reshape(-1)[:1] = 0
         at, weight = leaf(x), leaf(slope)
         yield Case([dy, x, slope], pulled(F.prelu(at, weight), dy, at, weight))
 

@@ -166,7 +166,7 @@ def mirrors(d: Draw) -> Iterator[Case]:
 def distances(d: Draw) -> Iterator[Case]:
     """Some rows are equal: the gradient of a distance of 0 is 0."""
     for lead, rows, others, width in (((), 4, 5, 3), ((2,), 3, 4, 2), ((2, 1), 1, 3, 6), ((), 3, 0, 2)):
-        for p in (2.0, 1.0, 3.0, 1.5, float("inf"), 0.0):
+        for p in (2.0, 1.0, 3.0, 1.5, 0.5, float("inf"), 0.0):
             x1, x2 = d.normal(*lead, rows, width), d.normal(*lead, others, width)
             if others:
                 x2[..., 0, :] = x1[..., 0, :]
