@@ -16,7 +16,7 @@ def main(page: str, *files: str) -> int:
     section = SECTION.search(Path(page).read_text())
     named = set(re.findall(r"HA\d{3}", section[1] if section else ""))
     reports = [report for file in files for report in json.loads(Path(file).read_text())["reports"]]
-    counts = Counter({code: 0 for code in named})
+    counts = Counter(dict.fromkeys(named, 0))
     for report in reports:
         counts[report["code"]] += report["count"]
     print("rules of use:", ", ".join(f"{code} {count}" for code, count in sorted(counts.items())))
