@@ -4,6 +4,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cctype>
 #include <cstdio>
 #include <cstdlib>
@@ -97,13 +98,27 @@ void tell_total(const std::vector<Report>& all, uint64_t dropped) {
 
 // ---- JSON -------------------------------------------------------------------------------------------------------
 
+// Bytes of the UTF-8 letter at a place; 0 when there is none: programs give names of any bytes.
+size_t letter_size(const std::string& text, size_t at) {
+    auto byte = static_cast<unsigned char>(text[at]);
+    size_t size = byte < 0x80 ? 1 : byte >= 0xC2 && byte < 0xE0 ? 2 : byte >= 0xE0 && byte < 0xF0 ? 3 : byte >= 0xF0 && byte < 0xF5 ? 4 : 0;
+    for (size_t next = 1; next < size; next++)
+        if (at + next >= text.size() || (static_cast<unsigned char>(text[at + next]) & 0xC0) != 0x80) return 0;
+    auto second = static_cast<unsigned char>(size > 2 ? text[at + 1] : 0);
+    bool longer_than_needed = (byte == 0xE0 && second < 0xA0) || (byte == 0xF0 && second < 0x90);
+    bool no_letter = (byte == 0xED && second >= 0xA0) || (byte == 0xF4 && second >= 0x90); // a surrogate, or beyond the last
+    return longer_than_needed || no_letter ? 0 : size;
+}
+
 std::string quoted(const std::string& text) {
     std::string out = "\"";
-    for (char letter : text) {
-        auto byte = static_cast<unsigned char>(letter);
-        if (letter == '"' || letter == '\\') out += '\\', out += letter;
+    for (size_t at = 0, size; at < text.size(); at += std::max<size_t>(size, 1)) {
+        auto byte = static_cast<unsigned char>(text[at]);
+        size = letter_size(text, at);
+        if (byte == '"' || byte == '\\') out += '\\', out += text[at];
+        else if (size == 0) out += "\\ufffd";
         else if (byte < 0x20) out += format("\\u%04x", byte);
-        else out += letter;
+        else out.append(text, at, size);
     }
     return out + "\"";
 }
@@ -189,6 +204,7 @@ void raise_misuse(const Report& report, bool from_python) {
     }
     tell(report);
     std::fputs("hostacl: on_misuse = raise: the program is stopped at its misuse\n", stderr);
+    tell_at_exit(); // nothing runs at the end of an aborted program
     std::abort();
 }
 
@@ -213,8 +229,9 @@ void note_finding(const Report& report, bool from_python) {
         form = findings().form;
         if (form != ReportForm::None || !findings().file.empty()) fresh = keep(report);
     }
-    if (fresh && form == ReportForm::Text) tell(report);
-    if (on_misuse() == OnMisuse::Raise && rule.severity != Severity::Portability) raise_misuse(report, from_python);
+    bool raises = on_misuse() == OnMisuse::Raise && rule.severity != Severity::Portability;
+    if (fresh && form == ReportForm::Text && (from_python || !raises)) tell(report);
+    if (raises) raise_misuse(report, from_python);
 }
 
 bool take_misuse(std::string* code, std::string* text) {

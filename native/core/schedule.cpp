@@ -277,7 +277,7 @@ std::string describe_pending(uintptr_t start, uintptr_t end, unsigned uses) {
     streams().each([&](Handle, const StreamPtr& stream) {
         for (const Queued& task : stream->queue) {
             if (!found.empty() || !(task.task->uses(start, end) & uses)) continue;
-            found = task.task->describe() + submitted_at(task.task->site);
+            found = task.task->describe() + format(" of stream %d", stream->id) + submitted_at(task.task->site);
         }
     });
     return found;

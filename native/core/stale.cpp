@@ -53,7 +53,7 @@ std::string describe_unawaited(uintptr_t start, uintptr_t end, unsigned uses) {
     streams().each([&](Handle, const StreamPtr& stream) {
         for (const Touched& one : stream->touched)
             if (found.empty() && (one.use & uses) && meets(one, start, end))
-                found = "operator " + one.op + submitted_at(one.site) + ", which " + (one.use == kWrites ? "writes" : "reads") + " it";
+                found = format("operator %s of stream %d", one.op.c_str(), stream->id) + submitted_at(one.site) + ", which " + (one.use == kWrites ? "writes" : "reads") + " it";
     });
     return found;
 }

@@ -144,6 +144,19 @@ def test_raise_stops_a_c_program_at_its_misuse(program: Path, c_env: dict[str, s
     assert "done" not in done.stdout
 
 
+def test_raise_leaves_the_report_behind(program: Path, c_env: dict[str, str], tmp_path: Path) -> None:
+    settings = {"HOSTACL_ON_MISUSE": "raise", "HOSTACL_REPORT": "text", "HOSTACL_REPORT_FILE": str(tmp_path / "report.json")}
+    done = try_run([program], env={**c_env, **settings})
+    assert (done.returncode, done.stderr.count("hostacl: error HA204")) == (-signal.SIGABRT, 1)
+    assert [one["code"] for one in documents((tmp_path / "report.json").read_text())] == ["HA204"]
+
+
+def test_json_of_names_that_are_no_text(compile_c: Callable[..., Path]) -> None:
+    source = SOURCE.replace("aclCreateDataBuffer(NULL, 0);", r'''aclInit("/no/\xff\xed\xa0\x80\xc3\x28 \xc3\xa9 \"\n.json");''')
+    done = run_checked(compile_c(source, "-lascendcl", name="odd"), "--report=json")
+    assert "\ufffd\ufffd\ufffd\ufffd\ufffd( é \"\n.json" in str(documents(done.stderr)[1]["message"])
+
+
 def test_off_and_the_default_are_quiet(program: Path, c_env: dict[str, str]) -> None:
     for setting in ({}, {"HOSTACL_CHECK": "all", "HOSTACL_REPORT": "text", "HOSTACL_ON_MISUSE": "off"}):
         done = try_run([program], env={**c_env, **setting})

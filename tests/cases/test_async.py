@@ -66,7 +66,7 @@ def test_a_copy_before_the_synchronize_is_stale_and_told() -> None:
         reports()
         assert z.read().tobytes() == b"\xcc" * 8
         text = reports()["HA330"]
-        assert "operator Add" in text
+        assert f"operator Add of stream {acl.rt.stream_get_id(stream)[0]}" in text
         assert hex(z.pointer) in text
         assert acl.rt.synchronize_stream(stream) == 0
         np.testing.assert_array_equal(z.read(), [4, 6])

@@ -158,7 +158,7 @@ def not_aligned(kit: Kit, wrong: bool) -> None:
     kit.api.rt.memcpy_async(kit.device(128) + (8 if wrong else 64), 64, kit.pinned(), 64, 1, kit.stream)
 
 
-@misuse("HA225", "rt.free", "devPtr", "is freed while set of 64 bytes (submitted at", scheduler="deferred")
+@misuse("HA225", "rt.free", "devPtr", "is freed while set of 64 bytes of stream", "(submitted at", scheduler="deferred")
 def freed_while_pending(kit: Kit, wrong: bool) -> None:
     ptr = kit.device()
     kit.api.rt.memset_async(ptr, 64, 1, 64, kit.stream)

@@ -284,7 +284,10 @@ def two_threads(kit: Kit, wrong: bool) -> None:
     thread.join()
 
 
-@misuse("HA330", "rt.memcpy", "src", "is read, and stale, by the call while operator Abs (submitted at", scheduler="deferred")
+@misuse(
+    "HA330", "rt.memcpy", "src", "is read, and stale, by the call while operator Abs of stream", "(submitted at",
+    scheduler="deferred",
+)  # fmt: skip
 def stale_read(kit: Kit, wrong: bool) -> None:
     ptr = kit.device()
     x, y = kit.tensor([4]), kit.tensor([4], ptr=ptr)

@@ -52,7 +52,8 @@ def test_nobody_waited(stream: int, scheduler: str) -> None:
         assert acl.rt.memcpy(host, 8, y.pointer, 8, D2H) == 0
         (report,) = take()
     assert (report.code, report.function, report.place) == ("HA330", "acl.rt.memcpy", "src")
-    assert "operator Abs (submitted at tests/calls.py:" in report.message
+    number, _ = acl.rt.stream_get_id(stream)
+    assert f"operator Abs of stream {number} (submitted at tests/calls.py:" in report.message
     assert [site.partition(":")[0] for site in report.submitted] == ["tests/calls.py"]
     assert acl.rt.synchronize_stream(stream) == 0
 
