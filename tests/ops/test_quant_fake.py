@@ -28,6 +28,23 @@ def test_a_range_of_nothing_gives_0():
     np.testing.assert_array_equal(run("FakeQuantWithMinMaxVars", x, zero, zero), [0, 0, 0])
 
 
+def test_the_gradient_is_of_what_lies_within_and_the_rest_is_of_the_ends():
+    x, g = np.array([[-9, -1.3, 0], [2.7, 2.6, np.nan]], np.float32), np.array([[1, 2, 4], [8, 16, 32]], np.float32)
+    attrs, low, high = {"num_bits": 2}, np.float32(-0.9), np.float32(3.0)  # moved to -1.3 and 2.6
+    low, high = np.array([low - np.float32(1e-3)]), np.array([high + np.float32(1e-3)])
+    want = [[0, 2, 4], [0, 16, 0]]
+    by_x, by_low, by_high = run("FakeQuantWithMinMaxVarsGradient", g, x, low, high, **attrs)
+    assert (by_x.tolist(), by_low.tolist(), by_high.tolist()) == (want, [1], [8])
+    lows, highs = low.repeat(3), high.repeat(3)
+    by_x, by_low, by_high = run("FakeQuantWithMinMaxVarsPerChannelGradient", g, x, lows, highs, **attrs)
+    assert (by_x.tolist(), by_low.tolist(), by_high.tolist()) == (want, [1, 0, 0], [8, 0, 0])
+    assert run("FakeQuantWithMinMaxArgsGradient", g, x, min=float(low[0]), max=float(high[0]), **attrs).tolist() == want
+    zero = np.zeros(1, np.float32)
+    assert run("FakeQuantWithMinMaxVarsGradient", g, x, zero, zero)[0].tolist() == g.tolist()
+    with pytest.raises(Refused, match="differ"):
+        bind("FakeQuantWithMinMaxArgsGradient", [g, x[0]])
+
+
 def test_refusals():
     x = np.ones((2, 3), np.float32)
     with pytest.raises(Refused, match="num_bits = 17; allowed: 2 to 16"):

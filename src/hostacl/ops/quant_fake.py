@@ -16,7 +16,7 @@ from hostacl.ops.quant import held
 from hostacl.ops.quant_scales import check_counts, columns, encoded_offsets, factors, finished
 from hostacl.ops.registry import kernel
 from hostacl.ops.run import Out
-from hostacl.ops.shapes import rank_is
+from hostacl.ops.shapes import alike_inputs, rank_is
 from hostacl.tensors import dtypes
 
 Array = NDArray[Any]
@@ -27,7 +27,7 @@ def fake_shape(call: Call) -> Shape:
     x = call.shape("x")
     if not 2 <= call.attr("num_bits") <= 16:
         raise call.refuse("HA508", f"num_bits = {call.attr('num_bits')}; allowed: 2 to 16.")
-    if call.op_type.endswith("PerChannel"):
+    if "PerChannel" in call.op_type:
         if not x:
             raise call.refuse("HA516", "x is a scalar; allowed: 1 or more dims, the last one the channels.")
         for name in ("min", "max"):
@@ -47,14 +47,58 @@ def fake_quant(x: Array, min: Any, max: Any, num_bits: int, narrow_range: bool) 
 
     What lies outside is held within. narrow_range leaves the lowest step out. A range of 0 to 0 gives 0.
     """
-    low, high = (np.asarray(one, np.float32).astype(np.float64) for one in (min, max))
+    scale, bottom, top = steps_of(min, max, num_bits, narrow_range)
+    held_x = np.clip(x.astype(np.float64), bottom, top)
+    y = np.floor((held_x - bottom) / scale + 0.5) * scale + bottom
+    return np.where(nothing(min, max), 0.0, y)
+
+
+def steps_of(low: Any, high: Any, num_bits: int, narrow_range: bool) -> tuple[Array, Array, Array]:
+    """The width of a step, and the ends of the range moved so that 0 is a step."""
+    low, high = (np.asarray(one, np.float32).astype(np.float64) for one in (low, high))
     first, last = float(narrow_range), float((1 << num_bits) - 1)
     scale = (high - low) / (last - first)
     zero = np.clip(np.floor(first - low / scale + 0.5), first, last)
-    bottom, top = (first - zero) * scale, (last - zero) * scale
-    held_x = np.clip(x.astype(np.float64), bottom, top)
-    y = np.floor((held_x - bottom) / scale + 0.5) * scale + bottom
-    return np.where((low == 0) & (high == 0), 0.0, y)
+    return scale, (first - zero) * scale, (last - zero) * scale
+
+
+def nothing(low: Any, high: Any) -> Array:
+    """Where the range is 0 to 0."""
+    return np.asarray((np.asarray(low) == 0) & (np.asarray(high) == 0))
+
+
+def fake_grad_shape(call: Call) -> Any:
+    """The shape of x, and those of min and max where these are tensors."""
+    alike_inputs(call, "gradients", "x")
+    x = fake_shape(call)
+    return [x, call.shape("min"), call.shape("max")] if "min" in call.inputs else x
+
+
+@kernel("FakeQuantWithMinMaxArgsGradient", shape=fake_grad_shape)
+def fake_quant_args_gradient(
+    gradients: Array, x: Array, min: float, max: float, num_bits: int, narrow_range: bool
+) -> Array:
+    """The gradient where x lies within the range of FakeQuantWithMinMaxArgs, its moved ends included; else 0."""
+    _, bottom, top = steps_of(min, max, num_bits, narrow_range)
+    return np.where((x >= bottom) & (x <= top), gradients, gradients.dtype.type(0))
+
+
+@kernel("FakeQuantWithMinMaxVarsGradient", "FakeQuantWithMinMaxVarsPerChannelGradient", shape=fake_grad_shape)
+def fake_quant_vars_gradient(
+    gradients: Array, x: Array, min: Array, max: Array, num_bits: int, narrow_range: bool, call: Call
+) -> tuple[Array, Array, Array]:
+    """The gradient where x lies within the range, moved so that 0 is a step; the sums of those below, and of those above it.
+
+    A sum for each place of the last axis in the form for channels. With a range of 0 to 0 all of the gradient is x's.
+    """
+    by_channel = "PerChannel" in call.op_type
+    low, high = (one if by_channel else one.reshape(()) for one in (min, max))
+    axes, wide = tuple(range(x.ndim - 1)) if by_channel else None, gradients.astype(np.float64)
+    _, bottom, top = steps_of(low, high, num_bits, narrow_range)
+    idle = nothing(low, high)
+    inside = idle | ((x >= bottom) & (x <= top))
+    sums = [np.sum(np.where(far & ~idle, wide, 0), axis=axes).reshape(min.shape) for far in (x < bottom, x > top)]
+    return np.where(inside, gradients, gradients.dtype.type(0)), sums[0], sums[1]
 
 
 def requant_shape(call: Call) -> Shape:

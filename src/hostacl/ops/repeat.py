@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hostacl.ops import dims, runtime
+from hostacl.ops.accumulate import sums_of
 from hostacl.ops.call import Call, Unknown
-from hostacl.ops.dims import Between, Shape
+from hostacl.ops.dims import Between, Dim, Shape
 from hostacl.ops.registry import BOOL_TOO, kernel
+from hostacl.ops.run import Out
 from hostacl.ops.shapes import axis as checked_axis
-from hostacl.ops.shapes import broadcast_shapes
+from hostacl.ops.shapes import broadcast_shapes, rank_is
 
 Array = NDArray[Any]
 
@@ -130,6 +133,46 @@ def repeat_interleave(x: Array, repeats: Any, axis: int) -> Array:
     """Each element along the axis so often, one after the other; axis 1000 is the flat tensor."""
     times = np.ravel(repeats).astype(np.int64)
     return np.repeat(np.atleast_1d(x), times[0] if times.size == 1 else times, axis=None if axis == FLAT else axis)
+
+
+def gathered_shape(call: Call) -> Shape:
+    """y_grad with an element along the axis for each of the repeats; with one repeat for all, its size over that."""
+    grads = rank_is(call, "y_grad", *range(1, 9))
+    if call.attr("axis") == FLAT and len(grads) != 1:
+        raise call.refuse("HA516", f"y_grad = {dims.text(grads)}; allowed: 1 dim with axis {FLAT}, the flat tensor.")
+    place = 0 if call.attr("axis") == FLAT else checked_axis(call, call.attr("axis"), len(grads))
+    if not call.known("repeats"):
+        return (*grads[:place], Between(0, None), *grads[place + 1 :])
+    times, size = call.ints("repeats"), grads[place]
+    told = f"repeats = {list(times)}, y_grad = {dims.text(grads)}"
+    if min(times, default=0) < 0:
+        raise call.refuse("HA519", f"{told}; allowed: 0 or more each.")
+    one = len(times) == 1 and times[0] > 0
+    if dims.known(size) and (size % times[0] if one else size != sum(times)):  # type: ignore[operator]
+        raise call.refuse("HA519", f"{told}; they must add up to the {size} elements along axis {place}, or divide them.")
+    count = size // times[0] if one else described_size(call, place, len(grads)) if list(times) == [0] else len(times)
+    return (*grads[:place], count, *grads[place + 1 :])
+
+
+def described_size(call: Call, place: int, rank: int) -> Dim:
+    """What x_grad is described with along an axis, as any number of elements may have been repeated 0 times; else 1."""
+    specs = call.outputs["x_grad"].specs
+    told = specs[0].shape if specs and not specs[0].absent else ()
+    return told[place] if len(told) == rank and told[place] >= 0 else 1
+
+
+@kernel("RepeatInterleaveGrad", shape=gathered_shape, values=("repeats",))
+def repeat_interleave_grad(y_grad: Array, repeats: Any, axis: int, out: tuple[Out, ...]) -> Array:
+    """The gradient of RepeatInterleave: each element the sum of those that it was repeated to; axis 1000 is the flat tensor.
+
+    Long sums are in float64; all are rounded once.
+    """
+    times, place = np.ravel(repeats).astype(np.int64), 0 if axis == FLAT else axis
+    moved = np.moveaxis(y_grad, place, 0)
+    count = out[0].shape[place]
+    lines = np.ascontiguousarray(moved).reshape(moved.shape[0], prod(moved.shape[1:]))
+    rows = np.repeat(np.arange(count), times[0] if times.size == 1 else times)
+    return np.moveaxis(sums_of(rows, lines, count).reshape(count, *moved.shape[1:]), 0, place)
 
 
 def cropped(call: Call) -> Shape:

@@ -69,6 +69,20 @@ def selected(d: Draw) -> Iterator[Case]:
         yield Case([np.zeros(shape, d.dtype), indices, dy], pulled(y, dy, at), {"axis": axis})
 
 
+@gradient("RepeatInterleaveGrad")
+def repeated(d: Draw) -> Iterator[Case]:
+    """One number for all, and one for each element, 0 among them."""
+    for shape, axis in (((4,), 0), ((3, 4), -1), ((2, 4, 3), 1), ((4, 0), 0)):
+        for times in ([3], [2, 0, 1, 3]):
+            for kind in (np.int32, np.int64):
+                if len(times) not in (1, shape[axis]):
+                    continue
+                repeats, at = np.array(times, kind), leaf(np.zeros(shape))
+                y = at.repeat_interleave(exact(repeats).long() if len(times) > 1 else times[0], axis)
+                dy = d.normal(*y.shape)
+                yield Case([dy, repeats], pulled(y, dy, at), {"axis": axis}, const=[1])
+
+
 @gradient("ArgMaxGrad")
 def largest(d: Draw) -> Iterator[Case]:
     """The gradient of the largest elements goes back to where they were; the rest of var stays, here zeros."""

@@ -104,6 +104,30 @@ def by_comparison_3d(d: Draw) -> Iterator[Case]:
                 yield Case([x_, y_, dy_], [want_], attrs, layout)
 
 
+def twice(d: Draw, shape: Sequence[int], size: Sequence[int], stride: Sequence[int], pads: Sequence[int]) -> Any:
+    """x, its pooled values, a gradient of x's gradient, and autograd's of the gradient that comes in."""
+    x = d.typed(d.whole(-4, 4, *shape))
+    at = leaf(x)
+    y = (F.max_pool2d if len(shape) == 4 else F.max_pool3d)(padded(at, pads, -np.inf), size, stride)
+    dy = torch.zeros_like(y, requires_grad=True)
+    (dx,) = torch.autograd.grad(y, at, dy, create_graph=True)
+    grad = d.normal(*shape)
+    return x, d.typed(y.detach().numpy()), grad, pulled(dx, grad, dy)[0]
+
+
+@gradient("MaxPoolGradGrad", "MaxPool3DGradGrad")
+def second_order(d: Draw) -> Iterator[Case]:
+    three = (((1, 2, 4, 5, 6), (2, 3, 2), (1, 2, 2)), ((2, 1, 5, 4, 4), (3, 2, 2), (2, 1, 3)))
+    for shape, size, stride in three if "3D" in d.op else PLANES[:3]:
+        for padding in ("CALCULATED",) if "3D" in d.op else ("SAME", "VALID"):
+            pads = {"SAME": same(shape, size, stride), "VALID": [0] * 4, "CALCULATED": [1, 0, 0, 1, 1, 1]}[padding]
+            x, y, grad, want = twice(d, shape, size, stride, pads)
+            for order, layout, (x_, y_, grad_, want_) in ways(x, y, grad, want):
+                attrs = {"ksize": listed(size, order), "strides": listed(stride, order), "data_format": order,
+                         **({"pads": pads} if "3D" in d.op else {"padding": padding})}  # fmt: skip
+                yield Case([x_, y_, grad_], [want_], attrs, layout)
+
+
 @gradient("MaxPoolGradWithArgmaxV1")
 def by_place(d: Draw) -> Iterator[Case]:
     """argmax as flat indices, as torch gives them, and as a mask for each element of the windows."""

@@ -17,6 +17,7 @@ from tests.clients.torch_autograd import (  # noqa: F401
     moves,
     norms,
     pools,
+    quantised,
     recurrent,
     sampling,
 )

@@ -45,7 +45,7 @@ def pooled(d: Dice) -> tuple[int, ...]:
     return as_order(d, result_shape(planes(d), d))
 
 
-PLAIN = ("MaxPoolGrad", "AvgPoolGrad", "AvgPoolGradD")
+PLAIN = ("MaxPoolGrad", "MaxPoolGradGrad", "AvgPoolGrad", "AvgPoolGradD")
 """Operators that only have the paddings SAME and VALID."""
 
 
@@ -69,19 +69,20 @@ def calculated_pads(d: Dice, modes: bool = True) -> None:
 # --- to the largest ---
 
 
-@shapes("MaxPoolV3Grad", "MaxPoolGrad", "MaxPool3DGrad")
+@shapes("MaxPoolV3Grad", "MaxPoolGrad", "MaxPool3DGrad", "MaxPoolGradGrad", "MaxPool3DGradGrad")
 def by_comparison(d: Dice) -> None:
     rank = 3 if "3D" in d.prototype.op_type else 2
     layouts = (formats.NCDHW, formats.NDHWC) if rank == 3 else (formats.NCHW, formats.NHWC)
     drawn(d, rank, ("ksize", "strides"), layouts)
-    calculated_pads(d)
+    calculated_pads(d, d.prototype.op_type != "MaxPool3DGradGrad")
     named_format(d)
     source, result, gradient = (decl.name for decl in d.generation.inputs)
     layout = d.values["layout"]
     x = d.tensor(source, as_order(d, d.values["x"]), format=layout)
     d.values["input"] = x
     d.tensor(result, pooled(d), format=layout)
-    d.tensor(gradient, pooled(d), format=layout)
+    twice = d.prototype.op_type.endswith("GradGrad")
+    d.tensor(gradient, as_order(d, d.values["x"]) if twice else pooled(d), format=layout)
     d.output(d.generation.outputs[0].name, d.dtype, format=layout)
 
 
@@ -112,6 +113,26 @@ def max_plain(x1: Any, grad: Any, dice: Dice) -> Any:
 @oracle("MaxPool3DGrad", family="pooling")
 def max_three(orig_x: Any, grads: Any, dice: Dice) -> Any:
     return to_largest(orig_x, grads, dice)
+
+
+def of_largest(x: Any, grads: Any, dice: Dice) -> Any:
+    source, back = moved(x, dice)
+    given, _ = moved(grads, dice)
+    y, places = largest(source, dice)
+    result = np.zeros(y.shape, grads.dtype)
+    for index in np.ndindex(*y.shape):
+        result[index] = given[index[:2]].flat[places[index]]
+    return back(result)
+
+
+@oracle("MaxPoolGradGrad", family="padding")
+def max_twice(x1: Any, grad: Any, dice: Dice) -> Any:
+    return of_largest(x1, grad, dice)
+
+
+@oracle("MaxPool3DGradGrad", family="padding")
+def max_three_twice(orig_x: Any, grads: Any, dice: Dice) -> Any:
+    return of_largest(orig_x, grads, dice)
 
 
 @shapes("MaxPoolGradWithArgmaxV1")

@@ -15,12 +15,16 @@ from random_calls.oracles.matmul import sizes
 from random_calls.oracles.quant_fused import near
 from random_calls.oracles.quant_matmul import powers, rounded, scales
 
+NAMES = [f"FakeQuantWithMinMax{kind}{side}" for kind in ("Args", "Vars", "VarsPerChannel") for side in ("", "Gradient")]
 
-@shapes("FakeQuantWithMinMaxArgs", "FakeQuantWithMinMaxVars", "FakeQuantWithMinMaxVarsPerChannel")
+
+@shapes(*NAMES)
 def fake_call(d: Dice) -> None:
-    channels = d.prototype.op_type.endswith("PerChannel")
+    channels = "PerChannel" in d.prototype.op_type
     shape = d.shape(1 if channels else 0)
     d.tensor("x", shape)
+    if d.decl("gradients") is not None:
+        d.tensor("gradients", shape)
     low, high = d.choose((-6.0, 6.0), (-1.0, 3.0), (0.0, 4.0), (-8.0, 0.0))
     if "min" in d.prototype.attrs:
         low, high = d.attr("min", -6.0, -1.0), d.attr("max", 6.0, 3.0)
@@ -53,6 +57,40 @@ def fake(x: Any, num_bits: int, narrow_range: bool, dice: Dice) -> Any:
     y = np.array([one(*map(float, each)) for each in zip(x.ravel(), lows.ravel(), highs.ravel(), strict=True)]).reshape(x.shape)
     size = (np.abs(highs) + np.abs(lows)).astype(float)
     return Within(y, size / steps * (1 if num_bits == 16 else 1e-3) + size * 2.0**-20)
+
+
+@oracle("FakeQuantWithMinMaxArgsGradient", family="quant")
+def fake_args_gradient(gradients: Any, x: Any, num_bits: int, narrow_range: bool, dice: Dice) -> Any:
+    return np.where(sides(x, num_bits, narrow_range, dice) == 0, gradients, 0.0)
+
+
+@oracle("FakeQuantWithMinMaxVarsGradient", "FakeQuantWithMinMaxVarsPerChannelGradient", family="quant")
+def fake_gradient(gradients: Any, x: Any, min: Any, max: Any, num_bits: int, narrow_range: bool, dice: Dice) -> Any:
+    side = sides(x, num_bits, narrow_range, dice)
+    over = tuple(range(x.ndim - 1)) if "PerChannel" in dice.prototype.op_type else None
+    sums = []
+    for one, end in ((-1, min), (1, max)):
+        part = np.where(side == one, gradients, 0.0)
+        sums.append(Within(part.sum(axis=over).reshape(end.shape), finite(part).sum(axis=over).reshape(end.shape) * 1e-12))
+    return np.where(side == 0, gradients, 0.0), *sums
+
+
+def sides(x: Any, num_bits: int, narrow_range: bool, dice: Dice) -> Any:
+    """-1 below the moved range, 0 inside, 1 above, 2 for NaN."""
+    steps = (1 << num_bits) - 1 - int(narrow_range)
+
+    def one(value: float, low: float, high: float) -> int:
+        scale = (Fraction(high) - Fraction(low)) / steps
+        zero = min(max(math.floor(-Fraction(low) / scale + Fraction(1, 2)), 0), steps)
+        if math.isnan(value):
+            return 2
+        if math.isinf(value):
+            return 1 if value > 0 else -1
+        at = Fraction(value) / scale
+        return -1 if at < -zero else 1 if at > steps - zero else 0
+
+    ends = [np.broadcast_to(dice.values[name], x.shape).ravel() for name in ("low", "high")]
+    return np.array([one(*map(float, each)) for each in zip(x.ravel(), *ends, strict=True)], int).reshape(x.shape)
 
 
 @shapes("AscendRequant")

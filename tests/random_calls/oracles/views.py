@@ -8,7 +8,7 @@ import numpy as np
 
 from hostacl.tensors import dtypes
 from random_calls.dice import Dice
-from random_calls.oracle import oracle, shapes
+from random_calls.oracle import Within, finite, oracle, shapes
 from random_calls.oracles.shape_slice_concat_pad import moved, permutation
 
 
@@ -274,6 +274,37 @@ def repeat_interleave(x: Any, repeats: Any, axis: int) -> Any:
     owners = [index for index, count in enumerate(times) for _ in range(count)]
     full = [*source.shape[:at], len(owners), *source.shape[at + 1 :]]
     return moved(full, source, lambda place: (*place[:at], owners[place[at]], *place[at + 1 :]))
+
+
+@shapes("RepeatInterleaveGrad")
+def gathering(d: Dice) -> None:
+    shape = list(d.shape(1))
+    axis = d.attr("axis", d.axis(len(shape)), *([1000] if len(shape) == 1 else []))
+    axis = 0 if axis == 1000 else axis
+    if d.chance(0.3):
+        times = [d.int(1, 2)]
+        size = shape[axis]
+        shape[axis] = size * times[0]
+    else:
+        times = [int(one) for one in d.rng.integers(0, 3, shape[axis])] or [1]
+        size = len(times) if shape[axis] else 0
+        shape[axis] = sum(times) if shape[axis] else 0
+    d.tensor("y_grad", tuple(shape))
+    d.value("repeats", np.array(times))
+    d.values.update(size=size, axis=axis)
+
+
+@oracle("RepeatInterleaveGrad", family="segment_embedding")
+def repeat_interleave_grad(y_grad: Any, repeats: Any, dice: Dice) -> Any:
+    size, axis = dice.values["size"], dice.values["axis"]
+    times = [int(repeats[0])] * size if len(repeats) == 1 else [int(one) for one in repeats]
+    moved, at, found = np.moveaxis(y_grad, axis, 0), 0, []
+    for count in times:
+        found.append(np.asarray([moved[at : at + count].sum(axis=0), finite(moved[at : at + count]).sum(axis=0)]))
+        at += count
+    both = np.moveaxis(np.array(found), 0, 1) if found else np.zeros((2, 0, *moved.shape[1:]))
+    y, bound = (np.moveaxis(one, 0, axis) for one in both)
+    return Within(y, bound * 2.0**-20)
 
 
 @shapes("Crop")
