@@ -22,9 +22,10 @@ Failure run_request(Request& request) {
     auto run = hooks().run;
     if (!run) return {kInternal, "HA110: " + std::string(request.op) + ": Python has ended; no operator can run"};
     if (checking(kWritten)) track_reads(request);
+    if (checking(kGuards)) check_guards_of(request, When::Before);
     Failure failure = run(request);
     if (checking(kWritten) && !failure.code) track_writes(request);
-    if (checking(kGuards)) check_guards_of(request);
+    if (checking(kGuards)) check_guards_of(request, When::After);
     if (failure.code) {
         failure.text = named(request.function, failure.text);
         if (!request.site.empty()) failure.text += "; submitted at " + request.site;

@@ -67,15 +67,16 @@ void check_const(const std::string& place, const TensorDesc& desc, const Argumen
                                at, bytes[at], desc.const_data[at]));
 }
 
-void check_guards_of(const Request& request) {
+void check_guards_of(const Request& request, When when) {
+    const char* who = when == When::Before ? "before operator" : "by operator";
     for (const auto* list : {&request.inputs, &request.outputs})
         for (const Argument& argument : *list) {
             if (!argument.block) continue;
             std::string damage = take_guard_damage(*argument.block);
             if (damage.empty()) continue;
             report_of(request.function, "HA206",
-                      format("%s[%zu]: %s, by operator %s%s", list == &request.inputs ? "inputs" : "outputs",
-                             static_cast<size_t>(&argument - list->data()), damage.c_str(), request.op, submitted_at(request.site).c_str()));
+                      format("%s[%zu]: %s, %s %s%s", list == &request.inputs ? "inputs" : "outputs",
+                             static_cast<size_t>(&argument - list->data()), damage.c_str(), who, request.op, submitted_at(request.site).c_str()));
         }
 }
 

@@ -15,7 +15,9 @@ void check_aliases(const Request& request);
 // HA415: the buffer of a const input holds other bytes than its descriptor. Lock held.
 void check_const(const std::string& place, const TensorDesc& desc, const Argument& argument);
 
-// HA206: bytes behind a block were changed while this operator ran. No lock held.
-void check_guards_of(const Request& request);
+enum class When { Before, After };
+
+// HA206: bytes behind a block were changed, before this operator ran or by it. No lock held.
+void check_guards_of(const Request& request, When when);
 
 } // namespace hostacl

@@ -6,6 +6,7 @@ import ctypes
 
 import numpy as np
 
+import hostacl
 from hostacl import _machine
 from tests.checks.kit import Kit, misuse
 
@@ -40,22 +41,25 @@ def freed_by_the_other(kit: Kit, wrong: bool) -> None:
     kit.api.rt.free(kit.pinned() if wrong else kit.device())
 
 
-@misuse("HA206", "op.execute_v2", "outputs[0]", "made at", "by operator Add", "submitted at")
+@misuse("HA206", "op.execute_v2", "inputs[0]", "made at", "by operator CarelessCustom", "submitted at")
 def written_past_the_end(kit: Kit, wrong: bool) -> None:
-    x, y = kit.tensor([8]), kit.tensor([8])
-    kit.compile("Add", [x, x], [y])
-    block = kit.device(32)
-    _poke(block + 32 if wrong else block)
-    kit.execute("Add", [x, x], [(y[0], kit.api.create_data_buffer(block, 32))])
+    @hostacl.op("CarelessCustom", inputs={"x": "float32"}, outputs={"y": "float32"})
+    def custom(x: np.ndarray[tuple[int], np.dtype[np.float32]]) -> np.ndarray[tuple[int], np.dtype[np.float32]]:
+        """x itself, of which a byte is written, or one behind it."""
+        _poke(x.ctypes.data + (x.nbytes if wrong else 0))
+        return x
 
-
-def _poke(address: int) -> None:
-    ctypes.memset(address, 7, 1)
+    kit.run("CarelessCustom", [kit.tensor([8])], [kit.tensor([8])])
+    kit.wait()
 
 
 @misuse("HA207", "rt.free", "devPtr", "unknown (host) memory")
 def free_of_host_memory(kit: Kit, wrong: bool) -> None:
     kit.api.rt.free(kit.host(np.zeros(4)) if wrong else kit.device())
+
+
+def _poke(address: int) -> None:
+    ctypes.memset(address, 7, 1)
 
 
 @misuse("HA208", "rt.free", "devPtr", "byte 8 of", "allowed: its start")

@@ -59,7 +59,7 @@ class GuardDamaged(Rule, code="HA206", title="written past the end", returns="0"
     """The bytes behind a block were changed: something wrote past its end. The text names the block and where it was made.
 
     They are looked at when the block is freed and at finalize; with HOSTACL_STRICT=1 at every synchronize; and by
-    `hostacl run --check` after each operator, which is named.
+    `hostacl run --check` before and after each operator, which is named.
 
     Wrong:  an operator of one's own that writes 20 bytes into a block of 16
     Right:  acl.rt.malloc(20, 0)
