@@ -2,6 +2,8 @@
 
 #include "core/config.hpp"
 #include "core/findings.hpp"
+#include "core/message.hpp"
+#include "core/rules.hpp"
 
 #include <algorithm>
 #include <cctype>
@@ -33,7 +35,7 @@ bool read_item(std::string item, int* first, int* count) {
         if (!std::isdigit(static_cast<unsigned char>(item[i]))) return false;
     *count = item.size() == 5 ? 1 : item.size() == 4 ? 10 : 100;
     *first = std::atoi(item.c_str() + 2) * *count;
-    return *first >= kFirstRule;
+    return *first >= kFirstRule && (*count > 1 || *rule_of(format("HA%d", *first).c_str()).code);
 }
 
 bool any_on(const RuleSet& on, int rule) {

@@ -189,3 +189,10 @@ def test_writes_through_the_pointer_count(compile_c: Callable[..., Path], writte
     found = [(one["code"], one["place"], str(one["message"])) for one in documents(done.stderr)]
     assert [(code, place) for code, place, _ in found] == [("HA217", "src")] * bool(unread)
     assert all(f"{unread} of device memory" in message for *_, message in found)
+
+
+@pytest.mark.parametrize("option", ["--check=HA2O4", "--check=HA299", "--check=HA204,", "--ignore=HA", "--ignore=freed"])
+def test_a_mistyped_rule_is_no_unchecked_run(program: Path, option: str) -> None:
+    done = run_checked(program, "--strict", option)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "is no rule" in done.stderr

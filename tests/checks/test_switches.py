@@ -44,8 +44,11 @@ def test_codes_and_prefixes(check: str, ignore: str, found: bool) -> None:
     assert "HA204" in acl.get_recent_err_msg()
 
 
-@pytest.mark.parametrize(("name", "value"), [("check", "HA"), ("check", "HA2045"), ("check", "HA204,"), ("ignore", "freed"),
-                                             ("on_misuse", "crash"), ("report", "xml")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("check", "HA"), ("check", "HA2045"), ("check", "HA204,"), ("check", "HA299"), ("ignore", "freed"), ("on_misuse", "crash"),
+     ("report", "xml")],
+)  # fmt: skip
 def test_a_wrong_choice_is_refused(name: str, value: str) -> None:
     with pytest.raises(AclError, match=f"HA105.*{name}.*{value}.*allowed"), hostacl.settings(**{name: value}):
         pass

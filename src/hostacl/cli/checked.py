@@ -10,8 +10,20 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import click
+
+from hostacl.checks.rule import rules
+
 SERIOUS = frozenset({"error", "undefined", "leak"})
 BROKEN = 1
+
+
+def known_rules(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
+    """A list of codes and prefixes, as it is; a mistyped one would leave the program unchecked."""
+    for item in (value or "all").split(","):
+        if item != "all" and not (len(item) > 2 and any(code.startswith(item.upper()) for code in rules())):
+            raise click.BadParameter(f"{item!r} is no rule, and no rules begin with it; `hostacl explain` lists them.")
+    return value
 
 
 def environment(check: str, ignore: str | None, strict: bool, report: str, report_file: str | None) -> dict[str, str]:

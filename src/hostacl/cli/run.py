@@ -34,8 +34,11 @@ def _with_values(args: Sequence[str]) -> Iterator[str]:
 
 
 @click.command(cls=_Run, context_settings={"allow_interspersed_args": False})
-@click.option("--check", metavar="[=CODES]", help="Check the rules of use: all, or those of codes and prefixes (HA2,HA309).")
-@click.option("--ignore", metavar="CODES", help="Leave these rules out.")
+@click.option(
+    "--check", metavar="[=CODES]", callback=checked.known_rules,
+    help="Check the rules of use: all, or those of codes and prefixes (HA2,HA309).",
+)  # fmt: skip
+@click.option("--ignore", metavar="CODES", callback=checked.known_rules, help="Leave these rules out.")
 @click.option("--strict", is_flag=True, help="Look at guard bytes at every synchronize; end with 1 when a rule was broken.")
 @click.option("--report", type=click.Choice(["none", "text", "json"]), help="How to tell what was found, on stderr (text).")
 @click.option("--report-file", metavar="FILE", help="Write what was found there, as JSON; %p is the process's number.")
