@@ -16,6 +16,7 @@ constexpr std::int64_t kPieceFilters = 48;        // so many filters, when the w
 constexpr std::int64_t kSums = 48 << 10;          // floats
 constexpr std::int64_t kMostRows = 16;
 constexpr std::int64_t kGap = 16;                 // between the rows of sums: no power of two, for the cache
+constexpr std::int64_t kCrowded = 1024;           // floats; rows that lie a multiple of these apart meet in a few sets of a cache
 constexpr std::int64_t kDepthSteps = kDepth;
 constexpr std::int64_t kWeights = kMostRows * kDepthPitch, kPanels = kDepth * rounded_up(kTile, kWidestPanel);
 constexpr std::int64_t kWorthThreads = 1 << 20;   // products
@@ -58,6 +59,12 @@ struct Cut {
     rows = above(c.filters, std::max(wanted_blocks, above(c.filters, kSums / pitch)));
     blocks = above(c.filters, rows);
   }
+};
+
+// Rows of elements of filters, so many floats apart.
+struct Weights {
+  const float* first;
+  std::size_t apart;
 };
 
 // One unit at a time in the memory of a thread.
@@ -133,18 +140,25 @@ class Worker {
   }
 
   void multiply(std::int64_t start, std::int64_t end) {
-    const ConvertLoop widen = table().convert[conv_.kind][kFloat];
-    const std::int64_t depth = conv_.depth(), k = end - start, most = static_cast<std::int64_t>(loops_.convolve.rows);
+    const std::int64_t k = end - start, most = static_cast<std::int64_t>(loops_.convolve.rows);
     for (std::int64_t row = 0, rows = 0; row < rows_; row += rows) {
       rows = above(rows_ - row, above(rows_ - row, most));  // evenly: few rows keep few units busy
-      for (std::int64_t r = 0; r < rows; ++r) {
-        const std::int64_t filter = group_ * conv_.filters + first_row_ + row + r;
-        widen(conv_.filter + (filter * depth + start) * kKindSize[conv_.kind], weights_ + r * static_cast<std::int64_t>(kDepthPitch),
-              static_cast<std::size_t>(k), false);
-      }
-      loops_.convolve.multiply(weights_, panels_, static_cast<std::size_t>(k), static_cast<std::size_t>(rows),
+      const Weights weights = weights_of(group_ * conv_.filters + first_row_ + row, rows, start, k);
+      loops_.convolve.multiply(weights.first, weights.apart, panels_, static_cast<std::size_t>(k), static_cast<std::size_t>(rows),
                            static_cast<std::size_t>(count_), sums_ + row * cut_.pitch, static_cast<std::size_t>(cut_.pitch), start > 0);
     }
+  }
+
+  // Elements of so many filters: where they lie, or widened; copied when they lie where a cache has too few places for all.
+  Weights weights_of(std::int64_t filter, std::int64_t rows, std::int64_t start, std::int64_t k) const {
+    const std::int64_t depth = conv_.depth();
+    const char* first = conv_.filter + (filter * depth + start) * kKindSize[conv_.kind];
+    if (conv_.kind == kFloat && depth % kCrowded != 0) return {reinterpret_cast<const float*>(first), static_cast<std::size_t>(depth)};
+    for (std::int64_t r = 0; r < rows; ++r) {
+      loops_.convert[conv_.kind][kFloat](first + r * depth * kKindSize[conv_.kind], weights_ + r * static_cast<std::int64_t>(kDepthPitch),
+                                         static_cast<std::size_t>(k), false);
+    }
+    return {weights_, kDepthPitch};
   }
 
   void finish() const {

@@ -93,44 +93,45 @@ void conv_fill(const hacl::Fill& fill) {
   }
 }
 
-// Sums of rows x vectors outputs; line(i) is the i-th line of what the weights multiply.
+// Sums of rows x vectors outputs; rows of weights lie so many floats apart; line(i) is the i-th line of what the weights multiply.
 template <std::size_t rows, std::size_t vectors, class Line, std::size_t... each>
-HACL_INLINE void block(const float* weights, std::size_t k, float* c, std::size_t pitch, bool add, Line line,
+HACL_INLINE void block(const float* weights, std::size_t apart, std::size_t k, float* c, std::size_t pitch, bool add, Line line,
                        std::index_sequence<each...>) {
   F sum[rows * vectors] = {};
   for (std::size_t i = 0; i < k; ++i) {
     const float* x = line(i);
     F lane[vectors];
     for (std::size_t v = 0; v < vectors; ++v) lane[v] = Lanes<float>::load(x + v * W);
-    ((sum[each] = multiply_add(repeated(weights[each / vectors * hacl::kDepthPitch + i]), lane[each % vectors], sum[each])), ...);
+    ((sum[each] = multiply_add(repeated(weights[each / vectors * apart + i]), lane[each % vectors], sum[each])), ...);
   }
   auto put = [=](float* to, F value) HACL_LAMBDA { Lanes<float>::store(to, add ? Lanes<float>::load(to) + value : value); };
   ((put(c + each / vectors * pitch + each % vectors * W, sum[each])), ...);
 }
 
 template <std::size_t rows, std::size_t vectors, class Line>
-HACL_INLINE void block(const float* weights, std::size_t k, float* c, std::size_t pitch, bool add, Line line) {
-  block<rows, vectors>(weights, k, c, pitch, add, line, std::make_index_sequence<rows * vectors>{});
+HACL_INLINE void block(const float* weights, std::size_t apart, std::size_t k, float* c, std::size_t pitch, bool add, Line line) {
+  block<rows, vectors>(weights, apart, k, c, pitch, add, line, std::make_index_sequence<rows * vectors>{});
 }
 
 template <std::size_t rows>
-void multiply_rows(const float* weights, const float* panels, std::size_t k, std::size_t places, float* c, std::size_t pitch, bool add) {
+void multiply_rows(const float* weights, std::size_t apart, const float* panels, std::size_t k, std::size_t places, float* c,
+                   std::size_t pitch, bool add) {
   for (std::size_t at = 0; at < places; at += kPanel, panels += hacl::kDepth * kPanel) {
     auto line = [=](std::size_t i) HACL_LAMBDA { return panels + i * kPanel; };
-    if (places - at > W) block<rows, kBlockVectors>(weights, k, c + at, pitch, add, line);
-    else block<rows, 1>(weights, k, c + at, pitch, add, line);
+    if (places - at > W) block<rows, kBlockVectors>(weights, apart, k, c + at, pitch, add, line);
+    else block<rows, 1>(weights, apart, k, c + at, pitch, add, line);
   }
 }
 
 template <std::size_t... less>
-HACL_INLINE void multiply_any(const float* weights, const float* panels, std::size_t k, std::size_t rows, std::size_t places, float* c,
-                              std::size_t pitch, bool add, std::index_sequence<less...>) {
-  ((rows == less + 1 ? multiply_rows<less + 1>(weights, panels, k, places, c, pitch, add) : void()), ...);
+HACL_INLINE void multiply_any(const float* weights, std::size_t apart, const float* panels, std::size_t k, std::size_t rows,
+                              std::size_t places, float* c, std::size_t pitch, bool add, std::index_sequence<less...>) {
+  ((rows == less + 1 ? multiply_rows<less + 1>(weights, apart, panels, k, places, c, pitch, add) : void()), ...);
 }
 
-void conv_multiply(const float* weights, const float* panels, std::size_t k, std::size_t rows, std::size_t places, float* c,
-                   std::size_t pitch, bool add) {
-  multiply_any(weights, panels, k, rows, places, c, pitch, add, std::make_index_sequence<kBlockRows>{});
+void conv_multiply(const float* weights, std::size_t apart, const float* panels, std::size_t k, std::size_t rows, std::size_t places,
+                   float* c, std::size_t pitch, bool add) {
+  multiply_any(weights, apart, panels, k, rows, places, c, pitch, add, std::make_index_sequence<kBlockRows>{});
 }
 
 // Sums of whole blocks: more than there are places, from what lies behind the lines.
@@ -141,7 +142,7 @@ void few_rows(const float* weights, const float* x, const std::int32_t* lines, s
   static_assert(vectors * W <= hacl::kFewSlack, "the memory goes on far enough");
   for (std::size_t at = 0; at < places; at += vectors * W) {
     auto line = [=](std::size_t i) HACL_LAMBDA { return x + lines[i] + at; };
-    block<rows, vectors>(weights, k, c + at, pitch, false, line);
+    block<rows, vectors>(weights, hacl::kDepthPitch, k, c + at, pitch, false, line);
   }
 }
 

@@ -49,9 +49,9 @@ struct ConvolveLoops {
   std::size_t rows;   // filters of one register block
   std::size_t panel;  // and places
   void (*fill[kNarrowKinds])(const Fill& fill);
-  // c (+)= weights (rows, kDepthPitch apart) times panels of k lines; panels have room for kDepth lines.
-  void (*multiply)(const float* weights, const float* panels, std::size_t k, std::size_t rows, std::size_t places, float* c,
-                   std::size_t pitch, bool add);
+  // c (+)= weights (rows so many floats apart) times panels of k lines; panels have room for kDepth lines.
+  void (*multiply)(const float* weights, std::size_t apart, const float* panels, std::size_t k, std::size_t rows, std::size_t places,
+                   float* c, std::size_t pitch, bool add);
   // c = few rows of weights times the k lines that lie lines[i] floats from x. Reads and writes up to kFewSlack places more.
   void (*few)(const float* weights, const float* x, const std::int32_t* lines, std::size_t k, std::size_t rows, std::size_t places,
               float* c, std::size_t pitch);
