@@ -19,6 +19,8 @@ from tests.ops import calling
 with mock.patch.dict(os.environ, {"TORCH_DEVICE_BACKEND_AUTOLOAD": "0"}):  # torch alone, where torch-npu is installed, too
     torch = pytest.importorskip("torch", reason="torch is not installed: these tests run in the torch-npu client's environment")
 
+torch.set_num_threads(1)  # these tensors are too small for more
+
 Array = np.ndarray[Any, Any]
 FLOATS = (dtypes.FLOAT, dtypes.FLOAT16, dtypes.BF16, dtypes.DOUBLE)
 COMPLEXES = (dtypes.COMPLEX64, dtypes.COMPLEX128)

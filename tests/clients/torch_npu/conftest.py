@@ -25,7 +25,8 @@ if client_installed():
     os.environ.update({"ASCEND_LAUNCH_BLOCKING": "1", "TASK_QUEUE_ENABLE": "0"})
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        import torch  # noqa: F401  brings torch_npu along
+        import torch  # noqa: F401  brings torch_npu along, but where other tests of this process have imported torch alone
+        import torch_npu  # noqa: F401
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
