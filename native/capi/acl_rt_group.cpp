@@ -13,7 +13,7 @@ struct GroupInfo {
     bool filled = false; // by aclrtGetAllGroupInfo
 };
 
-using GroupTable = HandleTable<GroupInfo, Kind::Other>;
+using GroupTable = HandleTable<GroupInfo, Kind::GroupInfo>;
 
 GroupTable& groups() { // lock held
     static GroupTable& table = *new GroupTable;

@@ -48,6 +48,7 @@ HACL_EXPORT StreamConfig* hacl_aclrtCreateStreamConfigHandle() noexcept {
         Lock lock = lock_machine();
         auto* made = new StreamConfig{};
         live_configs().insert(made);
+        if (checking(kOrigins)) note_made(address_handle(Kind::StreamConfig, made));
         return made;
     });
 }
@@ -57,6 +58,7 @@ HACL_EXPORT Code hacl_aclrtDestroyStreamConfigHandle(StreamConfig* handle) noexc
         Lock lock = lock_machine();
         if (Code code = check_config(handle)) return code;
         live_configs().erase(handle);
+        if (checking(kOrigins)) note_ended(address_handle(Kind::StreamConfig, handle));
         delete handle;
         return 0;
     });

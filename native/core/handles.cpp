@@ -41,8 +41,10 @@ const char* kind_name(Kind kind) {
     case Kind::Stream: return "stream";
     case Kind::Event: return "event";
     case Kind::KernelDesc: return "kernel descriptor";
-    case Kind::Other: return "other handle";
+    case Kind::GroupInfo: return "group info";
     case Kind::PhysicalMemory: return "physical memory";
+    case Kind::Addresses:
+    case Kind::StreamConfig: break;
     }
     return "";
 }

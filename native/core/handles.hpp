@@ -13,7 +13,10 @@
 
 namespace hostacl {
 
-enum class Kind : uint8_t { TensorDesc = 1, DataBuffer, OpAttr, OpHandle, Context, Stream, Event, KernelDesc, Other, PhysicalMemory };
+enum class Kind : uint8_t {
+    TensorDesc = 1, DataBuffer, OpAttr, OpHandle, Context, Stream, Event, KernelDesc, GroupInfo, PhysicalMemory,
+    Addresses, StreamConfig // known by their address; their handles are for note_made alone
+};
 
 HACL_API void note_made(Handle handle); // origins.hpp
 HACL_API void note_ended(Handle handle);
@@ -23,6 +26,10 @@ const char* kind_name(Kind kind); // "tensor descriptor", "data buffer", ...
 // bits 62..56 kind, 55..32 generation, 31..0 slot + 1; positive as int64, never a small number.
 inline Handle make_handle(Kind kind, uint32_t generation, uint32_t slot) {
     return (Handle{static_cast<uint8_t>(kind)} << 56) | (Handle{generation & 0xFFFFFFu} << 32) | (slot + 1);
+}
+
+inline Handle address_handle(Kind kind, const void* address) {
+    return (Handle{static_cast<uint8_t>(kind)} << 56) | reinterpret_cast<uintptr_t>(address);
 }
 
 // What a handle value that was not found is: "a destroyed stream", "a data buffer", "an unknown pointer",

@@ -42,7 +42,10 @@ std::map<int, Leak> no_leaks() {
             {kMemory + static_cast<int>(Space::Device), {"HA908", "block of device memory", "aclrtFree", {}}},
             {kMemory + static_cast<int>(Space::PinnedHost), {"HA909", "block of pinned host memory", "aclrtFreeHost", {}}},
             {kMemory + static_cast<int>(Space::Registered), {"HA910", "range of registered host memory", "aclrtHostUnregister", {}}},
-            {of(Kind::PhysicalMemory), {"HA911", "physical memory", "aclrtFreePhysical", {}}}};
+            {of(Kind::PhysicalMemory), {"HA911", "physical memory", "aclrtFreePhysical", {}}},
+            {of(Kind::GroupInfo), {"HA912", "group info", "aclrtDestroyGroupInfo", {}}},
+            {of(Kind::Addresses), {"HA913", "range of reserved addresses", "aclrtReleaseMemAddress", {}}},
+            {of(Kind::StreamConfig), {"HA914", "stream configuration", "aclrtDestroyStreamConfigHandle", {}}}};
 }
 
 // The program made it, and it is of the device where one is asked for. Lock held.

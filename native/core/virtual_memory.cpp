@@ -125,6 +125,7 @@ Code reserve_addresses(size_t size, uintptr_t* start) {
     range->start = (range->taken_from + kGranularity - 1) / kGranularity * kGranularity;
     *start = range->start;
     Lock lock = lock_machine();
+    if (checking(kOrigins)) note_made(address_handle(Kind::Addresses, as_pointer(*start)));
     mappings().ranges[range->start] = std::move(range);
     return 0;
 }
@@ -141,6 +142,7 @@ Code release_addresses(uintptr_t start) {
                              static_cast<size_t>(first->first)));
     range = std::move(found->second);
     mappings().ranges.erase(found);
+    if (checking(kOrigins)) note_ended(address_handle(Kind::Addresses, as_pointer(start)));
     lock.unlock();
     return 0;
 }

@@ -14,7 +14,8 @@ from hostacl import toolkit_path
 
 FACTS = Path(__file__).resolve().parents[2] / "tools" / "facts"
 LIBRARIES = ("libascendcl.so", "libacl_op_compiler.so", "libacl_cblas.so")
-HANDLES = {"aclTensorDesc", "aclDataBuffer", "aclopAttr", "aclopHandle", "aclopKernelDesc", "void", "char", "aclrtGroupInfo"}
+HANDLES = {"aclTensorDesc", "aclDataBuffer", "aclopAttr", "aclopHandle", "aclopKernelDesc", "void", "char", "aclrtGroupInfo",
+           "aclrtStreamConfigHandle"}
 SCALARS: dict[str, Any] = {
     "float": ctypes.c_float, "double": ctypes.c_double, "size_t": ctypes.c_size_t, "uint8_t": ctypes.c_uint8,
     "uint32_t": ctypes.c_uint32, "uint64_t": ctypes.c_uint64, "int64_t": ctypes.c_int64, "int": ctypes.c_int,

@@ -20,4 +20,6 @@ LACKING: Mapping[tuple[str, str], tuple[str, str]] = {
     ("HA614", "python"): ("of atc: functions take no options of a command line", "singleop"),
     ("HA614", "c"): ("of atc: functions take no options of a command line", "singleop"),
     ("HA911", "python"): ("pyACL has no physical memory apart from addresses", "physical"),
+    ("HA913", "python"): ("pyACL reserves no addresses", "reserve_mem"),
+    ("HA914", "python"): ("pyACL gives a stream's configuration in the call that makes it", "config_handle"),
 }

@@ -105,3 +105,31 @@ def physical(kit: Kit, wrong: bool) -> None:
     if not wrong:
         kit.api.aclrtFreePhysical(handle)
     _end(kit)
+
+
+@misuse("HA912", "finalize", "", "2 group infos were never given back: made at")
+def group_infos(kit: Kit, wrong: bool) -> None:
+    for info in [kit.api.rt.create_group_info() for _ in range(2)]:
+        if not wrong:
+            kit.api.rt.destroy_group_info(info)
+    _end(kit)
+
+
+@misuse("HA913", "finalize", "", "1 range of reserved addresses was never given back: made at", faces=("c",))
+def reserved(kit: Kit, wrong: bool) -> None:
+    ptr, _ = kit.api.aclrtReserveMemAddress(2 << 20, 0, 0, 0)
+    if not wrong:
+        kit.api.aclrtReleaseMemAddress(ptr)
+    _end(kit)
+    if wrong:
+        kit.api.aclrtReleaseMemAddress(ptr)
+
+
+@misuse("HA914", "finalize", "", "1 stream configuration was never given back: made at", faces=("c",))
+def configurations(kit: Kit, wrong: bool) -> None:
+    handle = kit.api.aclrtCreateStreamConfigHandle()
+    if not wrong:
+        kit.api.aclrtDestroyStreamConfigHandle(handle)
+    _end(kit)
+    if wrong:
+        kit.api.aclrtDestroyStreamConfigHandle(handle)

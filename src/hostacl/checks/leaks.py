@@ -115,3 +115,33 @@ class PhysicalLeak(Rule, code="HA911", title="physical memory left", returns="0"
 
     From: the reference page of aclrtMallocPhysical.
     """
+
+
+class GroupInfoLeak(Rule, code="HA912", title="group infos left", returns="0", severity="leak"):
+    """Group infos of create_group_info were never destroyed.
+
+    Wrong:  info = acl.rt.create_group_info(); acl.finalize()
+    Right:  info = acl.rt.create_group_info(); acl.rt.destroy_group_info(info)
+
+    From: the reference page of aclrtCreateGroupInfo.
+    """
+
+
+class AddressesLeak(Rule, code="HA913", title="reserved addresses left", returns="0", severity="leak"):
+    """Addresses of aclrtReserveMemAddress were never released.
+
+    Wrong:  aclrtReserveMemAddress(&address, size, 0, NULL, 0); aclFinalize()
+    Right:  aclrtReserveMemAddress(&address, size, 0, NULL, 0); aclrtReleaseMemAddress(address)
+
+    From: the reference page of aclrtReserveMemAddress.
+    """
+
+
+class StreamConfigLeak(Rule, code="HA914", title="stream configurations left", returns="0", severity="leak"):
+    """Configurations of aclrtCreateStreamConfigHandle were never destroyed. Streams that were made with one do not need it.
+
+    Wrong:  handle = aclrtCreateStreamConfigHandle(); aclFinalize()
+    Right:  handle = aclrtCreateStreamConfigHandle(); aclrtDestroyStreamConfigHandle(handle)
+
+    From: the reference page of aclrtCreateStreamConfigHandle.
+    """
