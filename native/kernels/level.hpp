@@ -64,6 +64,8 @@ const Table HACL_JOIN(table_, HACL_LEVEL) = {
     {HACL_TEST(kIsFinite), HACL_TEST(kIsInf), HACL_TEST(kIsNan)},
     {HACL_NARROW(scatter_rows, , Add), HACL_NARROW(scatter_rows, , Subtract), HACL_NARROW(scatter_rows, , Multiply),
      HACL_NARROW(scatter_rows, , Maximum), HACL_NARROW(scatter_rows, , Minimum)},
+    {HACL_NARROW(group_rows, , Add), HACL_NARROW(group_rows, , Subtract), {nullptr, nullptr, nullptr},
+     HACL_NARROW(group_rows, , Maximum), HACL_NARROW(group_rows, , Minimum)},
     {kBlockRows, kPanel, HACL_NARROW(conv_fill, ), conv_multiply, conv_few, conv_dot, HACL_NARROW(conv_finish, ),
      pool_largest, pool_lines<Add>, HACL_NARROW(conv_divide, )}};
 

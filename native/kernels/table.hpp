@@ -44,6 +44,18 @@ using RunRow = void (*)(const void* x, void* values, std::int64_t* places, std::
 using RunColumns = void (*)(const void* x, void* values, std::int64_t* places, std::size_t rows, std::size_t stride, std::size_t columns);
 using ScanShort = void (*)(float* x, std::size_t n, bool reverse, bool exclusive);
 using ScatterRows = void (*)(float* target, const std::int64_t* rows, const void* updates, std::size_t count, std::size_t width);
+
+// Updates by the row of the target that they change, in their order: those of row r are order[ends[r - 1]] (0 for the first) up to
+// order[ends[r]]. Of rows with more than `many` they are added in double.
+struct Grouped {
+  const void* target;
+  const void* updates;
+  const std::uint32_t* ends;
+  const std::uint32_t* order;
+  std::size_t width, many;
+  void* out;  // may be the target
+};
+using GroupRows = void (*)(const Grouped& groups, std::size_t first, std::size_t last);
 using ScanRow = void (*)(const void* x, void* out, std::size_t n, bool reverse, bool exclusive);
 
 struct Table {
@@ -77,6 +89,7 @@ struct Table {
   ScanShort scan_short[2];                     // sums, products, in place
   UnaryLoop test[kTestOps][kFloatKinds];       // gives bytes of truth
   ScatterRows scatter_rows[kScatterOps][kNarrowKinds];
+  GroupRows group_rows[kScatterOps][kNarrowKinds];  // nullptr: products
   ConvolveLoops convolve;
 };
 

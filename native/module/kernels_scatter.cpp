@@ -4,7 +4,7 @@
 #include <new>
 #include <type_traits>
 
-#include "module/kernels_places.hpp"
+#include "module/kernels_groups.hpp"
 
 namespace hacl::module {
 namespace {
@@ -13,8 +13,10 @@ constexpr int kScatterAssign = kScatterOps;
 constexpr const char* kNames[] = {"scatter_add", "scatter_subtract", "scatter_multiply", "scatter_max", "scatter_min", "scatter_assign"};
 constexpr const char* kElementNames[] = {"elements_add", "elements_subtract", "elements_multiply", "elements_max", "elements_min",
                                          "elements_assign"};
-constexpr const char* kNumbers = "float32, float64, an integer type";
+constexpr const char* kNumbers = "float32, float64, an integer type, but for products float16, bfloat16";
 constexpr std::int64_t kPlaces = 1024;  // worked out at once
+constexpr std::int64_t kCrowdedWidth = 8;   // elements of a row from which on crowded rows are added apart
+constexpr std::int64_t kGroupedWidth = 32;  // and from which on halves are grouped by their rows, crowded or not
 
 template <int op, class T>
 T combined(T a, T b) {
@@ -77,17 +79,22 @@ constexpr std::size_t kBuckets = 1 << 16;  // a power of two
 // How many updates a row may get, and room to count them.
 struct Limit {
   std::uint8_t most = 0;  // 0: any number
+  bool apart = false;     // rows that get more are added in double
   std::size_t rows = 0;
   std::unique_ptr<std::uint8_t[]> times;
 };
 
 // A call: out = target, then changed by updates; out may be the target, or float32 or float64 where the others are narrower.
+// A third axis in front of rows is one target after the other, each changed at the same rows. Halves become halves by way of `work`,
+// which is out where nothing is widened.
 struct Scatter {
-  View target, updates, out;
+  View target, updates, out, work;
   Places places;
-  std::int64_t width = 1;
+  std::int64_t outer = 1, length = 0, width = 1;
   Owned held_target, held_updates;
   std::unique_ptr<double[]> wide;
+  std::unique_ptr<float[]> room;
+  Groups groups;
 
   bool read_arrays(const char* name, PyObject* in, PyObject* change, PyObject* result) {
     if (!view(in, {name, "target"}, &target) || !view_output(result, {name, "out"}, &out)) return false;
@@ -102,10 +109,14 @@ struct Scatter {
 
   bool read_rows(const char* name, PyObject* const* args) {
     if (!read_arrays(name, args[0], args[2], args[3])) return false;
-    if (target.nd != 2) return refuse_shape(target, {name, "target"}, "two axes");
-    if (!places.read_rows(args[1], {name, "rows"}, target.shape[0])) return false;
-    width = target.shape[1];
-    const bool fits = updates.nd == 2 && updates.shape[0] == places.count() && updates.shape[1] == width;
+    const int along = target.nd - 2;
+    if (along != 0 && along != 1) return refuse_shape(target, {name, "target"}, "two axes, or one more in front");
+    outer = along == 0 ? 1 : target.shape[0];
+    length = target.shape[along];
+    width = target.shape[along + 1];
+    if (!places.read_rows(args[1], {name, "rows"}, length)) return false;
+    bool fits = updates.nd == target.nd && updates.shape[along] == places.count() && updates.shape[along + 1] == width;
+    fits = fits && (along == 0 || updates.shape[0] == outer);
     if (!fits) return refuse_shape(updates, {name, "updates"}, "a row for each of rows, as long as those of target");
     return set_apart(name, "rows");
   }
@@ -116,6 +127,7 @@ struct Scatter {
     if (axis == -1 && PyErr_Occurred()) return false;
     if (!places.read_elements(args[1], {name, "indices"}, target, static_cast<int>(axis))) return false;
     if (!same_shape(updates, places.numbers())) return refuse_shape(updates, {name, "updates"}, "the shape of indices");
+    length = out.count;
     return set_apart(name, "indices");
   }
 
@@ -125,23 +137,42 @@ struct Scatter {
     return !copied || replace_by_copy(&updates, {name, "updates"}, &held_updates);
   }
 
-  void start() const {
-    if (out.kind != target.kind) {
-      table().convert[target.kind][out.kind](target.data, out.data, static_cast<std::size_t>(out.count), false);
-    } else if (out.data != target.data) {
-      std::memcpy(out.data, target.data, static_cast<std::size_t>(out.count * out.size));
-    }
+  // What is taken from target to work, and from work to out.
+  static void move(const View& from, const View& to) {
+    if (from.data == to.data) return;
+    auto body = [&](std::int64_t begin, std::int64_t end) {
+      const std::size_t n = static_cast<std::size_t>(end - begin);
+      const char* x = from.data + begin * from.size;
+      if (from.kind == to.kind) std::memcpy(to.data + begin * to.size, x, n * static_cast<std::size_t>(to.size));
+      else table().convert[from.kind][to.kind](x, to.data + begin * to.size, n, false);
+    };
+    split_units(to.count, 1, body);
   }
 
-  // Calls each(places, updates, n) for one block of them after the other, as long as it gives true.
+  // Calls each(places, updates, n) for one block of them after the other, as long as it gives true; updates of the first target.
   template <class Each>
   bool blocks(Each each, std::int64_t most = kPlaces) const {
-    std::int64_t room[kPlaces];
+    std::int64_t numbers[kPlaces];
     for (std::int64_t i = 0; i < places.count(); i += most) {
       const std::int64_t n = places.count() - i < most ? places.count() - i : most;
-      if (!each(places.fill(i, n, room), updates.data + i * width * updates.size, n)) return false;
+      if (!each(places.fill(i, n, numbers), updates.data + i * width * updates.size, n)) return false;
     }
     return true;
+  }
+
+  // Calls each(rows, updates, n, target) likewise for one target after the other, on several threads.
+  template <class Each>
+  void all_blocks(Each each, std::int64_t most = kPlaces) const {
+    const std::int64_t step = length * width * work.size, change = places.count() * width * updates.size;
+    auto body = [&](std::int64_t begin, std::int64_t end) {
+      blocks([&](const std::int64_t* rows, const char* from, std::int64_t n) {
+        for (std::int64_t o = begin; o < end; ++o) {
+          each(rows, from + o * change, static_cast<std::size_t>(n), work.data + o * step);
+        }
+        return true;
+      }, most);
+    };
+    split_units(outer, places.count() * width, body);
   }
 
   // Rows that share a bucket are counted together; false tells of a bucket, so of a row only where each has its own.
@@ -169,44 +200,88 @@ struct Scatter {
 
   // Updates are widened to doubles, a few rows at a time.
   bool widens() const { return out.kind == kDouble && updates.kind != kDouble; }
+  bool halves() const { return out.kind == kHalf || out.kind == kBfloat16; }
   std::int64_t rows_at_once() const { return width < kPlaces ? kPlaces / (width > 0 ? width : 1) : 1; }
-  bool make_room() {
-    if (!widens()) return true;
-    wide.reset(new (std::nothrow) double[static_cast<std::size_t>(rows_at_once() * (width > 0 ? width : 1))]);
-    return wide != nullptr || PyErr_NoMemory() != nullptr;
-  }
-  template <int op>
-  bool run_widened() const {
-    const ConvertLoop widen = table().convert[updates.kind][kDouble];
-    return blocks([&](const std::int64_t* rows, const char* from, std::int64_t n) {
-      widen(from, wide.get(), static_cast<std::size_t>(n * width), false);
-      combine_rows<op, double>(out.data, rows, wide.get(), static_cast<std::size_t>(n), static_cast<std::size_t>(width));
-      return true;
-    }, rows_at_once());
+
+  // What is needed before Python's lock is given back. Rows of halves and those that may be crowded are grouped, unless narrow.
+  template <int op, bool elements>
+  bool make_room(const Limit& limit) {
+    work = out;
+    if constexpr (op == kScatterAssign) return true;
+    constexpr bool grouped = !elements && op != kScatterMultiply;
+    const bool crowds = limit.apart && limit.most > 0 && out.kind == kFloat;
+    if (grouped && out.kind == target.kind && width >= kCrowdedWidth && (halves() || crowds) && places.count() <= UINT32_MAX) {
+      if (!groups.reserve(places, length > 0 ? length : 1)) return PyErr_NoMemory() != nullptr;
+      if (width >= kGroupedWidth) return true;
+    }
+    if (widens()) {
+      wide.reset(new (std::nothrow) double[static_cast<std::size_t>(rows_at_once() * (width > 0 ? width : 1))]);
+      return wide != nullptr || PyErr_NoMemory() != nullptr;
+    }
+    if (!halves()) return true;
+    room.reset(new (std::nothrow) float[static_cast<std::size_t>(out.count)]);
+    if (room == nullptr) return PyErr_NoMemory() != nullptr;
+    work.data = reinterpret_cast<char*>(room.get());
+    work.kind = kFloat;
+    work.size = sizeof(float);
+    return true;
   }
 
-  // False when a row gets more than limit updates (0: no limit); nothing is done then.
   template <int op>
-  bool run(const Limit& limit) const {
-    const Unlocked unlocked(out.count + updates.count);
-    if (!fits(limit)) return false;
-    start();
-    if constexpr (op == kScatterAssign) {
-      return blocks([&](const std::int64_t* rows, const char* from, std::int64_t n) {
-        assign_rows(out.data, rows, from, n, width * out.size);
+  void run_widened() const {
+    const ConvertLoop widen = table().convert[updates.kind][kDouble];
+    for (std::int64_t o = 0; o < outer; ++o) {
+      blocks([&](const std::int64_t* rows, const char* from, std::int64_t n) {
+        widen(from + o * places.count() * width * updates.size, wide.get(), static_cast<std::size_t>(n * width), false);
+        combine_rows<op, double>(out.data + o * length * width * out.size, rows, wide.get(), static_cast<std::size_t>(n),
+                                 static_cast<std::size_t>(width));
         return true;
+      }, rows_at_once());
+    }
+  }
+
+  template <int op>
+  bool run_groups(const Limit& limit) {
+    const GroupRows loop = table().group_rows[op][target.kind];
+    groups.sort(places);
+    for (std::int64_t o = 0; o < outer; ++o) {
+      const std::int64_t at = o * length * width * out.size;
+      const Grouped all{target.data + at, updates.data + o * places.count() * width * out.size, groups.ends(), groups.order(),
+                        static_cast<std::size_t>(width), limit.most == 0 ? SIZE_MAX : limit.most, out.data + at};
+      auto body = [&](std::int64_t begin, std::int64_t end) { loop(all, static_cast<std::size_t>(begin), static_cast<std::size_t>(end)); };
+      split_units(length, width + width * places.count() / length, body);
+    }
+    return true;
+  }
+
+  // False when a row gets more than limit updates (0: no limit), and cannot be added apart; nothing is done then.
+  template <int op>
+  bool run(const Limit& limit) {
+    const Unlocked unlocked(out.count + updates.count);
+    if (out.count == 0) return true;
+    const bool grouped = groups.reserved() && halves() && room == nullptr;
+    const bool few = (grouped && limit.apart) || fits(limit);
+    if (!few && !(groups.reserved() && limit.apart)) return false;
+    if constexpr (op != kScatterAssign) {
+      if (grouped || !few) return run_groups<op>(limit);
+    }
+    move(target, work);
+    if constexpr (op == kScatterAssign) {
+      all_blocks([&](const std::int64_t* rows, const char* from, std::size_t n, char* to) {
+        assign_rows(to, rows, from, static_cast<std::int64_t>(n), width * out.size);
       });
     } else if (widens()) {
-      return run_widened<op>();
+      run_widened<op>();
     } else {
-      const Rows loop = combine_kind<op>(out.kind);
-      const ScatterRows floats = out.kind == kFloat ? table().scatter_rows[op][updates.kind] : nullptr;
-      return blocks([&](const std::int64_t* rows, const char* from, std::int64_t n) {
-        if (floats == nullptr) loop(out.data, rows, from, static_cast<std::size_t>(n), static_cast<std::size_t>(width));
-        else floats(reinterpret_cast<float*>(out.data), rows, from, static_cast<std::size_t>(n), static_cast<std::size_t>(width));
-        return true;
+      const Rows loop = combine_kind<op>(work.kind);
+      const ScatterRows floats = work.kind == kFloat ? table().scatter_rows[op][updates.kind] : nullptr;
+      all_blocks([&](const std::int64_t* rows, const char* from, std::size_t n, char* to) {
+        if (floats == nullptr) loop(to, rows, from, n, static_cast<std::size_t>(width));
+        else floats(reinterpret_cast<float*>(to), rows, from, n, static_cast<std::size_t>(width));
       });
     }
+    move(work, out);
+    return true;
   }
 };
 
@@ -219,9 +294,8 @@ bool read_limit(const char* name, PyObject* given, const Scatter& call, Limit* l
     return false;
   }
   if (call.places.count() <= value) return true;
-  const std::int64_t rows = call.width == 0 ? call.target.shape[0] : call.out.count / call.width;
   limit->most = static_cast<std::uint8_t>(value);
-  limit->rows = static_cast<std::size_t>(rows);
+  limit->rows = static_cast<std::size_t>(call.length);
   limit->times.reset(new (std::nothrow) std::uint8_t[limit->rows < kBuckets ? kBuckets : limit->rows]);
   if (limit->times == nullptr) PyErr_NoMemory();
   return limit->times != nullptr;
@@ -233,15 +307,18 @@ PyObject* scatter(PyObject*, PyObject* const* args, Py_ssize_t n) {
   constexpr Py_ssize_t least = elements ? 5 : 4;
   Scatter call;
   constexpr bool limited = op == kScatterAdd || op == kScatterSubtract;
-  if (!expect_arguments(name, n, least, limited ? least + 1 : least)) return nullptr;
+  if (!expect_arguments(name, n, least, least + (!limited ? 0 : elements ? 1 : 2))) return nullptr;
   if (!(elements ? call.read_elements(name, args) : call.read_rows(name, args))) return nullptr;
   if constexpr (op != kScatterAssign) {
-    const bool known = call.out.kind == kFloat || combine_kind<op>(call.out.kind) != nullptr;
+    const bool known = call.out.kind == kFloat || (op != kScatterMultiply && call.halves()) || combine_kind<op>(call.out.kind) != nullptr;
     if (!known && !refuse_dtype(call.out, {name, "out"}, kNumbers)) return nullptr;
   }
   Limit limit;
-  if (!call.make_room()) return nullptr;
   if (n > least && !read_limit(name, args[least], call, &limit)) return nullptr;
+  const int apart = n > least + 1 ? PyObject_IsTrue(args[least + 1]) : 0;
+  if (apart < 0) return nullptr;
+  limit.apart = apart != 0;
+  if (!call.make_room<op, elements>(limit)) return nullptr;
   return PyBool_FromLong(call.run<op>(limit));
 }
 

@@ -209,16 +209,22 @@ def running_min(x: _Array, values: _Array, places: NDArray[np.int64], /) -> None
     """The smallest so far along the middle axis and its last place; from a NaN on NaN and the last one's place. Not float64."""
 
 # Scatters: out = target, then changed by updates, one after the other. out is contiguous, of target's shape and dtype, or
-# float32 or float64 for a narrower float; it may be target. float32, float64 (floats into them) and integers, which wrap.
+# float32 or float64 for a narrower float; it may be target. float32, float64 (floats into them), halves (in float32, rounded
+# once at the end; no products) and integers, which wrap.
 # Numbers, int32 or int64, count from the end when negative; one out of range is an IndexError, and nothing was written.
 # All give True.
-def scatter_add(target: _Array, rows: _Array, updates: _Array, out: _Array, limit: int = 0, /) -> bool:
-    """Rows of updates (one for each number in rows) added to rows of target (rows x width).
+def scatter_add(
+    target: _Array, rows: _Array, updates: _Array, out: _Array, limit: int = 0, apart: bool = False, /
+) -> bool:
+    """Rows of updates (one for each number in rows) added to rows of target (rows x width, or as many of these as there are).
 
-    limit (up to 254, 0: none): False, and nothing is written, where a row gets more updates than that.
+    limit (up to 254, 0: none): False, and nothing is written, where a row gets more updates than that. ``apart``: those of such
+    rows are added in float64 and rounded once instead, where out has target's dtype and a width of 8 or more.
     """
 
-def scatter_subtract(target: _Array, rows: _Array, updates: _Array, out: _Array, limit: int = 0, /) -> bool: ...
+def scatter_subtract(
+    target: _Array, rows: _Array, updates: _Array, out: _Array, limit: int = 0, apart: bool = False, /
+) -> bool: ...
 def scatter_multiply(target: _Array, rows: _Array, updates: _Array, out: _Array, /) -> bool: ...
 def scatter_max(target: _Array, rows: _Array, updates: _Array, out: _Array, /) -> bool:
     """The larger, NaN when one is."""

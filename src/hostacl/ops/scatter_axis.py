@@ -17,7 +17,7 @@ from hostacl.ops.dims import Shape
 from hostacl.ops.index import checked_indices
 from hostacl.ops.registry import kernel
 from hostacl.ops.scatter import same_dims
-from hostacl.ops.scattering import ELEMENTS, Way, scatter_into
+from hostacl.ops.scattering import ELEMENTS, ROWS, Way, scatter_into
 from hostacl.ops.shapes import axis as checked_axis
 from hostacl.ops.shapes import equal_dims, rank_is
 
@@ -61,14 +61,14 @@ def scattered(op: str, data: Array, indices: Array, updates: Array, axis: int, c
     return result.reshape(data.shape)
 
 
-def direct_elements(name: str) -> Callable[[Call], Any]:
-    """The ``direct`` of scatters of elements: the native loop."""
+def direct_elements(name: str, sums: bool = False) -> Callable[[Call], Any]:
+    """The ``direct`` of scatters of elements: the native loop of sums, or of what attribute reduction says."""
 
     def direct(call: Call) -> Any:
         axis, rank = call.attr("axis") or 0, call.rank(name)
         if rank == 0:
             return None
-        place, combine = axis % rank, reduction_of(call)
+        place, combine = axis % rank, accumulate.add if sums else reduction_of(call)
 
         def arguments(var: Array, indices: Array, updates: Array, out: Array) -> tuple[Any, ...]:
             return var, accumulate.numbers(indices), updates, place, out
@@ -145,7 +145,32 @@ def along(op: str, var: Array, indices: Array, updates: Array, axis: int, combin
     return np.moveaxis(result.reshape(first.shape), 0, axis)
 
 
-@kernel("ScatterAddWithAxis", shape=slices_or_elements)
+def direct_slices(call: Call) -> Any:
+    """The ``direct`` of sums of whole slices: the native loop; elements have their own, a factor none."""
+    rank = call.rank("var")
+    if rank == 0 or call.has("alpha"):
+        return None
+    if call.op_type == "ScatterAddWithAxis" and call.rank("indices") == rank != 1:
+        return direct_elements("var", sums=True)(call)
+    axis = call.attr("axis") % rank
+
+    def arguments(var: Array, indices: Array, updates: Array, out: Array) -> tuple[Any, ...]:
+        outer, inner = prod(var.shape[:axis]), prod(var.shape[axis + 1 :])
+        before = () if outer == 1 else (outer,)
+        lines = (*before, var.shape[axis], inner)
+        rows = accumulate.numbers(np.atleast_1d(indices))
+        return var.reshape(lines), rows, updates.reshape(*before, rows.size, inner), out.reshape(lines)
+
+    def check(var: Array, indices: Array) -> None:
+        checked_indices(call.op_type, np.atleast_1d(indices), var.shape[axis])
+
+    def general(var: Array, indices: Array, updates: Array) -> Array:
+        return along(call.op_type, var, indices, updates, axis, accumulate.add)
+
+    return scatter_into(ROWS, accumulate.add, call.dtype("var"), Way(arguments, check, general))
+
+
+@kernel("ScatterAddWithAxis", shape=slices_or_elements, direct=direct_slices)
 def scatter_add_with_axis(var: Array, indices: Array, updates: Array, axis: int, call: Call) -> Array:
     """var with updates added at indices along the axis; several for one place all count. In place.
 
@@ -165,7 +190,7 @@ def scaled_slices(call: Call) -> Shape:
     return slices(call)
 
 
-@kernel("InplaceIndexAdd", shape=scaled_slices)
+@kernel("InplaceIndexAdd", shape=scaled_slices, direct=direct_slices)
 def inplace_index_add(
     var: Array, indices: Array, updates: Array, alpha: Array | None, axis: int, call: Call
 ) -> Array:
@@ -177,7 +202,7 @@ def inplace_index_add(
     return along(call.op_type, var, indices, scaled, axis, accumulate.add)
 
 
-@kernel("IndexAdd", shape=slices)
+@kernel("IndexAdd", shape=slices, direct=direct_slices)
 def index_add(var: Array, indices: Array, updates: Array, axis: int, call: Call) -> Array:
     """var with the slices of updates added at indices along the axis; several for one place all count."""
     return along(call.op_type, var, indices, updates, axis, accumulate.add)

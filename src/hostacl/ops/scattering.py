@@ -43,9 +43,10 @@ def scatter_into(loops: Loops, combine: Combine, code: int, way: Way) -> Callabl
     """What scatters updates of a dtype into an output: (var, indices, updates, out); None where no loop does."""
     if combine not in loops or code not in (dtypes.PLAIN if combine is accumulate.update else dtypes.FLOATS | dtypes.INTEGERS):
         return None
-    loop, saturate, wide = loops[combine], settings().saturate, wider(combine, code)
-    sums = combine in (accumulate.add, accumulate.subtract) and (wide is not None or code == dtypes.FLOAT)
-    limit = (accumulate.MANY,) if sums else ()
+    loop, saturate = loops[combine], settings().saturate
+    wide = wider(combine, code, saturate)
+    sums = combine in (accumulate.add, accumulate.subtract) and code in {*dtypes.HALVES, dtypes.FLOAT}
+    limit = () if not sums else (accumulate.MANY, True) if loops is ROWS else (accumulate.MANY,)
 
     def run(var: Array, indices: Array, updates: Array, out: Array) -> None:
         room = out if wide is None else np.empty(out.shape, wide)
@@ -62,10 +63,10 @@ def scatter_into(loops: Loops, combine: Combine, code: int, way: Way) -> Callabl
     return run
 
 
-def wider(combine: Combine, code: int) -> type[np.floating[Any]] | None:
-    """What a dtype is combined in, where that is not itself."""
+def wider(combine: Combine, code: int, saturate: bool) -> type[np.floating[Any]] | None:
+    """What a dtype is combined into, where that is not itself."""
     if combine is accumulate.update or code not in {*dtypes.HALVES, dtypes.FLOAT}:
         return None
     if combine is accumulate.multiply:
         return np.float64
-    return np.float32 if code in dtypes.HALVES else None
+    return np.float32 if saturate and code in dtypes.HALVES else None
