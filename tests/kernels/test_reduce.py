@@ -193,6 +193,26 @@ def test_running_extremes_and_their_last_places(shape: tuple[int, ...], with_nan
         np.testing.assert_array_equal(again.view(np.uint8), values.view(np.uint8))
 
 
+@pytest.mark.usefixtures("level")
+@pytest.mark.parametrize("dtype", NARROW, ids=str)
+@pytest.mark.parametrize("kind", ["up", "down", "zeros", "late NaN", "infinite"])
+def test_running_extremes_of_whole_vectors(kind: str, dtype: Any) -> None:
+    line = np.arange(100.0) / 4
+    line = {
+        "up": line, "down": -line, "zeros": np.where(np.arange(100) % 3 == 1, -0.0, 0.0),
+        "late NaN": np.where(np.isin(np.arange(100), (40, 77)), np.nan, 5 + line % 3), "infinite": np.where(line == 7, np.inf, -np.inf),
+    }[kind]  # fmt: skip
+    x = line.astype(dtype).reshape(1, -1, 1)
+    for loop, better in ((_kernels.running_max, lambda a, b: a > b), (_kernels.running_min, lambda a, b: a < b)):
+        values, places = np.empty_like(x), np.empty(x.shape, np.int64)
+        loop(x, values, places)
+        want, where = so_far(line.tolist(), better)
+        got = values.reshape(-1).astype(float)
+        np.testing.assert_array_equal(got, want)
+        assert places.reshape(-1).tolist() == where
+        np.testing.assert_array_equal(np.signbit(got), np.signbit(line[where]))
+
+
 def running(x: Array, operation: Callable[[Any, Any], Any], first: int, exclusive: bool, reverse: bool) -> Array:
     """The running result of exact fractions, line by line, as float64."""
     out = np.empty(x.shape)
