@@ -251,6 +251,53 @@ def reductions() -> Iterator[Case]:
         )
 
 
+def more_reductions() -> Iterator[Case]:
+    """Norms, deviations and logarithms of sums, along the first, a middle, the last axis and all."""
+    x = positive(*SHAPE)
+    for axes in ((0,), (1,), (2,), (0, 1, 2)):
+        place = np.array(axes, np.int32)
+        yield Case(
+            f"ReduceLogSumExp {axes}",
+            "ReduceLogSumExp",
+            (x, place),
+            lambda out, x, _, a=axes: log_sum_exp(out, x, a),
+            const=(1,),
+        )
+        yield Case(
+            f"ReduceLogSum {axes}",
+            "ReduceLogSum",
+            (x, place),
+            lambda out, x, _, a=axes: np.log(np.sum(x, axis=a, out=out), out=out),
+            const=(1,),
+        )
+        yield Case(
+            f"SquareSumV1 {axes}",
+            "SquareSumV1",
+            (x,),
+            lambda out, x, a=axes: np.sum(np.square(x), axis=a, out=out),
+            {"axis": list(axes)},
+        )
+        yield Case(
+            f"ReduceStd {axes}",
+            "ReduceStd",
+            (x,),
+            lambda out, x, a=axes: (np.mean(x, axis=a, out=out[1]), np.std(x, axis=a, ddof=1, out=out[0])),
+            {"dim": list(axes)},
+        )
+        yield Case(
+            f"ReduceStdWithMean {axes}",
+            "ReduceStdWithMean",
+            (x, np.broadcast_to(x.mean(axis=axes, keepdims=True), x.shape).copy()),
+            lambda out, x, m, a=axes: np.sqrt(np.square(x - m).sum(axis=a) / (x.size / out.size - 1), out=out),
+            {"dim": list(axes), "unbiased": True},
+        )
+
+
+def log_sum_exp(out: Array, x: Array, axes: tuple[int, ...]) -> None:
+    top = x.max(axis=axes, keepdims=True)
+    np.add(np.log(np.exp(x - top).sum(axis=axes)), top.reshape(out.shape), out=out)
+
+
 def scans() -> Iterator[Case]:
     for shape in (SHAPE, (1024, 1024), (1 << 20,), (1 << 15, 32)):
         x = (1 + normal(*shape) / 64).astype(np.float32)
@@ -293,6 +340,15 @@ def indexing() -> Iterator[Case]:
         lambda out, x, i, _: np.take(x, i, axis=1, out=out, mode="clip"),
         const=(2,),
     )
+    x, few = normal(*SHAPE), RNG.integers(0, 90, 64)
+    for axis in (0, 1, 2):
+        yield Case(
+            f"GatherV2 {SHAPE} {axis}",
+            "GatherV2",
+            (x, few, np.array(axis, np.int32)),
+            lambda out, x, i, _, a=axis: np.take(x, i, axis=a, out=out, mode="clip"),
+            const=(2,),
+        )
     flat, many = normal(1 << 20), RNG.integers(0, 1 << 20, 1 << 20)
     yield Case(
         "GatherV2 single elements",
@@ -381,6 +437,7 @@ def indexing() -> Iterator[Case]:
         {"num_weights": 1000},
     )
     yield from combining(table, rows, updates, ids)
+    yield from meeting(table, updates)
     batches, each = normal(64, 512, 64), RNG.integers(0, 512, (64, 256))
     yield Case(
         "GatherV2 of batches",
@@ -439,6 +496,48 @@ def combining(table: Array, rows: Array, updates: Array, ids: Array) -> Iterator
         lambda out, x, i, u: (np.copyto(out, x), np.multiply.at(out, (np.arange(1024)[:, None], i), u)),
         {"axis": 1, "reduction": "mul"},
     )
+
+
+def meeting(table: Array, updates: Array) -> Iterator[Case]:
+    """Scatter-add where hundreds of updates meet in a row, of rows of few elements, and into a few rows of a large target."""
+    crowd = RNG.integers(0, 100, 16384)
+    yield Case(
+        "ScatterAdd into 100 rows",
+        "ScatterAdd",
+        (table, crowd, updates),
+        lambda out, x, i, u: (np.copyto(out, x), np.add.at(out, i, u)),
+    )
+    yield Case(
+        "ScatterAdd 16 rows",
+        "ScatterAdd",
+        (table, crowd[:16], updates[:16]),
+        lambda out, x, i, u: (np.copyto(out, x), np.add.at(out, i, u)),
+    )
+    for width in (4, 16):
+        narrow, more = normal(1 << 16, width), normal(1 << 16, width)
+        yield Case(
+            f"ScatterNdAdd rows of {width}",
+            "ScatterNdAdd",
+            (narrow, RNG.integers(0, 1 << 16, (1 << 16, 1)), more),
+            lambda out, x, i, u: (np.copyto(out, x), np.add.at(out, i[:, 0], u)),
+        )
+    pairs = RNG.integers(0, 256, (1 << 16, 2))
+    yield Case(
+        "TensorScatterAdd pairs",
+        "TensorScatterAdd",
+        (normal(256, 256, 16), pairs, normal(1 << 16, 16)),
+        lambda out, x, i, u: (np.copyto(out, x), np.add.at(out, (i[:, 0], i[:, 1]), u)),
+    )
+    for axis in (0, 1, 2):
+        shape = [64, 64, 64]
+        shape[axis] = 256
+        yield Case(
+            f"IndexAdd of three axes, {axis}",
+            "IndexAdd",
+            (normal(64, 64, 64), RNG.integers(0, 64, 256).astype(np.int32), normal(*shape)),
+            lambda out, x, i, u, a=axis: (np.copyto(out, x), np.add.at(out, (slice(None),) * a + (i,), u)),
+            {"axis": axis},
+        )
 
 
 def scatter_elements(out: Array, x: Array, indices: Array, updates: Array, axis: int) -> None:
@@ -512,6 +611,25 @@ def sorting() -> Iterator[Case]:
             lambda out, x, _, k=k: top_k(out, x, k),
             const=(1,),
         )
+    cube = normal(64, 128, 100)
+    for axis in (0, 1, 2):
+        yield Case(f"Sort {cube.shape} {axis}", "Sort", (cube,), lambda out, x, a=axis: sort_both(out, x, a), {"axis": axis})
+        yield Case(
+            f"TopKV2 {cube.shape} {axis}",
+            "TopKV2",
+            (cube, np.array(5, np.int32)),
+            lambda out, x, _, a=axis: top_k_along(out, x, 5, a),
+            {"dim": axis},
+            const=(1,),
+        )
+    for k in (1, 100, 1000):
+        yield Case(
+            f"TopKV2 (1024, 1000) k={k}",
+            "TopKV2",
+            (normal(1024, 1000), np.array(k, np.int32)),
+            (lambda out, x, _, k=k: top_k(out, x, k)) if k < 1000 else (lambda out, x, _: sort_down(out, x)),
+            const=(1,),
+        )
     x = normal(1000, 1024)
     yield Case("Sort axis 0", "Sort", (x,), lambda out, x: sort_both(out, x, 0), {"axis": 0})
     yield Case(
@@ -548,9 +666,22 @@ def top_k(out: list[Array], x: Array, k: int) -> None:
     np.copyto(out[1], np.take_along_axis(near, order, -1))
 
 
+def sort_down(out: list[Array], x: Array) -> None:
+    sort_both(out, -x)
+    np.negative(out[0], out=out[0])
+
+
+def top_k_along(out: list[Array], x: Array, k: int, axis: int) -> None:
+    near = np.argpartition(x, x.shape[axis] - k, axis=axis).take(range(x.shape[axis] - k, x.shape[axis]), axis)
+    values = np.take_along_axis(x, near, axis)
+    order = np.argsort(-values, axis=axis)
+    np.copyto(out[0], np.take_along_axis(values, order, axis))
+    np.copyto(out[1], np.take_along_axis(near, order, axis))
+
+
 def main() -> None:
     wanted = sys.argv[1:]
-    for group in (elementwise, reductions, scans, indexing, moving, sorting):
+    for group in (elementwise, reductions, more_reductions, scans, indexing, moving, sorting):
         for case in group():
             if not wanted or any(case.name.startswith(one) or one == group.__name__ for one in wanted):
                 measure(case)

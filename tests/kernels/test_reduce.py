@@ -200,7 +200,8 @@ def test_running_extremes_of_whole_vectors(kind: str, dtype: Any) -> None:
     line = np.arange(100.0) / 4
     line = {
         "up": line, "down": -line, "zeros": np.where(np.arange(100) % 3 == 1, -0.0, 0.0),
-        "late NaN": np.where(np.isin(np.arange(100), (40, 77)), np.nan, 5 + line % 3), "infinite": np.where(line == 7, np.inf, -np.inf),
+        "late NaN": np.where(np.isin(np.arange(100), (40, 77)), np.nan, 5 + line % 3),
+        "infinite": np.where(line == 7, np.inf, -np.inf),
     }[kind]  # fmt: skip
     x = line.astype(dtype).reshape(1, -1, 1)
     for loop, better in ((_kernels.running_max, lambda a, b: a > b), (_kernels.running_min, lambda a, b: a < b)):
