@@ -167,6 +167,8 @@ class EmptyConst(
 class BadAttribute(Rule, code="HA417", title="bad attribute", returns="100000"):
     """An attribute was set with a null name or value, or with a list of negative length. pyACL raises a TypeError instead.
 
+    Without it the attribute has its default, and the operator computes something else.
+
     Wrong:  aclopSetAttrInt(attr, NULL, 1)
     Right:  aclopSetAttrInt(attr, "axis", 1)
 
@@ -176,6 +178,8 @@ class BadAttribute(Rule, code="HA417", title="bad attribute", returns="100000"):
 
 class BadRange(Rule, code="HA420", title="bad shape range", returns="100000"):
     """A range of a dim is not (min, max) with 0 <= min <= max (max -1: no bound), or there is no range at the index.
+
+    The memory and the model are made for the bounds: a wrong one gives a model that no call fits.
 
     Wrong:  acl.set_tensor_shape_range(desc, [[8, 1]])
     Right:  acl.set_tensor_shape_range(desc, [[1, 8]])
@@ -210,6 +214,8 @@ class ArgumentValue(Rule, code="HA422", title="argument not among the allowed va
 
 class GivenThoughAbsent(Rule, code="HA412", title="optional tensor in a wrong form", returns="0", severity="portability"):
     """A tensor is described as left out (UNDEFINED), but has a buffer with data. The data is not read.
+
+    It often means that the descriptor was to be another one; the result is that of a call without the tensor.
 
     Wrong:  acl.create_tensor_desc(-1, [], -1) with acl.create_data_buffer(ptr, 64)
     Right:  acl.create_tensor_desc(-1, [], -1) with acl.create_data_buffer(0, 0)

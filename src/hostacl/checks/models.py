@@ -43,6 +43,8 @@ class VendorModel(Rule, code="HA603", title="model file that is not hostacl's", 
 class CutModel(Rule, code="HA604", title="model of wrong length", returns="100013"):
     """The model was cut off, or the size given to acl.op.load is not that of the file.
 
+    A part of a model cannot be told from another model, so nothing of it is used.
+
     Wrong:  acl.op.load(ptr, 1024)
     Right:  acl.op.load(ptr, os.path.getsize(path))
 
@@ -52,6 +54,8 @@ class CutModel(Rule, code="HA604", title="model of wrong length", returns="10001
 
 class UnreadableModel(Rule, code="HA605", title="model unreadable inside", returns="100012"):
     """The container is hostacl's, but its checksum or content is damaged. Make the file anew with `hostacl atc`.
+
+    A model that was changed could give wrong values without a word; its checksum tells.
 
     Wrong:  an .om that was edited, or copied as text
     Right:  hostacl atc --singleop=ops.json --output=op_models
@@ -64,6 +68,8 @@ class IncompleteModel(Rule, code="HA606", title="model lacks a field", returns="
     """A field that every model has is missing: operator type, inputs, outputs or attributes. Make the file anew with `hostacl
     atc`.
 
+    Without it the model cannot be matched with a call.
+
     Wrong:  an .om whose content was changed by hand
     Right:  hostacl atc --singleop=ops.json --output=op_models
 
@@ -73,6 +79,8 @@ class IncompleteModel(Rule, code="HA606", title="model lacks a field", returns="
 
 class NoModelDir(Rule, code="HA607", title="model dir not found", returns="100014"):
     """The path of set_model_dir is no folder. A relative path starts at the working directory, not at the program.
+
+    Every later call would find no model (HA601), far from the cause.
 
     Wrong:  acl.op.set_model_dir("op_models")
     Right:  acl.op.set_model_dir(str(Path(__file__).parent / "op_models"))
@@ -106,6 +114,8 @@ class SkippedModel(Rule, code="HA609", title="model file skipped", returns="0", 
 class DynamicHandle(Rule, code="HA610", title="handle for a dynamic shape", returns="148050"):
     """A handle cannot be made of a model or descriptors with unknown dims: its shapes are fixed.
 
+    Each call would need another operator than the one that the handle stands for.
+
     Wrong:  acl.op.create_handle("Add", [desc of (-1, 16)], ...)
     Right:  acl.op.execute_v2, which takes dynamic models
 
@@ -118,6 +128,8 @@ class HandleCounts(
 ):
     """execute_with_handle got more or fewer data buffers than the handle was made with. An input left out keeps its place.
 
+    Everything behind a missing buffer would be taken for its neighbour.
+
     Wrong:  a handle made with one input, execute_with_handle(handle, [x, x], [y], stream)
     Right:  execute_with_handle(handle, [x], [y], stream)
 
@@ -129,6 +141,8 @@ class CompileFlag(Rule, code="HA612", title="compile flag or engine", returns="2
     """Only ACL_COMPILE_SYS (0) compiles; engines are 0 (system), 1 and 2. Operators registered by a compile function are not
     compiled here.
 
+    A flag that is dropped without a word would be believed to be in force.
+
     Wrong:  acl.op.compile(op_type, ins, outs, attr, 0, 1, None)
     Right:  acl.op.compile(op_type, ins, outs, attr, 0, 0, None)
 
@@ -139,6 +153,8 @@ class CompileFlag(Rule, code="HA612", title="compile flag or engine", returns="2
 class SingleOpJson(Rule, code="HA613", title="single-op JSON", returns="atc ends with 1"):
     """The JSON is no single-op description; the text names the place, such as [0].input_desc[1].type, the value and what is
     allowed.
+
+    The model would be of another operator than the program calls, which is found only when it runs.
 
     Wrong:  "type": "int33"
     Right:  [{"op": "Add",
@@ -154,6 +170,8 @@ class SingleOpJson(Rule, code="HA613", title="single-op JSON", returns="atc ends
 class AtcOption(Rule, code="HA614", title="atc option", returns="atc ends with 1"):
     """An option of `atc` is missing, its file cannot be read or written, or it asks for a whole network.
 
+    A script that goes on without models fails much later, in the program (HA601).
+
     Wrong:  atc --singleop=ops.json
     Right:  atc --singleop=ops.json --output=op_models --soc_version=Ascend910B1
 
@@ -163,6 +181,8 @@ class AtcOption(Rule, code="HA614", title="atc option", returns="atc ends with 1
 
 class EmptyModel(Rule, code="HA615", title="no model given", returns="100000"):
     """acl.op.load got a null pointer or size 0, or set_model_dir a null path.
+
+    Every later call would find no model (HA601), far from the cause.
 
     Wrong:  acl.op.load(ptr, 0)
     Right:  acl.op.load(ptr, os.path.getsize(path))
@@ -174,6 +194,8 @@ class EmptyModel(Rule, code="HA615", title="no model given", returns="100000"):
 class CompileOption(Rule, code="HA616", title="compile option", returns="500000 or 100000"):
     """The option is not an aclCompileOpt, or its value cannot be stored. Known options are kept and change no result.
 
+    Options decide on a card between speed and precision; one that is not known would be believed to be in force.
+
     Wrong:  acl.set_compileopt(99, "enable")
     Right:  acl.set_compileopt(6, "enable")
 
@@ -184,6 +206,8 @@ class CompileOption(Rule, code="HA616", title="compile option", returns="500000 
 class QueueLength(Rule, code="HA617", title="model queue length", returns="100000 or 148048"):
     """max_opqueue_num is not a number above 0. It says how many static and how many dynamic models are kept, as a string in
     acl.json.
+
+    With too small a number models are dropped and compiled again and again.
 
     Wrong:  {"max_opqueue_num": "0"}
     Right:  {"max_opqueue_num": "10000"}
@@ -218,6 +242,8 @@ class UserKernel(Rule, code="HA619", title="user kernel", returns="100029, 10003
 
 class DeviceBinary(Rule, code="HA620", title="device binary", returns="0", severity="portability"):
     """A kernel was registered as a device binary. It is kept, but cannot run on a CPU: executing its operator finds no model.
+
+    Programs that bring kernels of their own run here only when each has a counterpart in Python.
 
     Wrong:  acl.op.create_kernel("AddCustom", "k0", name, data, size, 1, 0); execute AddCustom
     Right:  write the same operator as a Python function with hostacl.op, in a file that HOSTACL_OPS names

@@ -30,6 +30,8 @@ class DtypeNotSupported(Rule, code="HA502", title="dtype not supported", returns
 class DtypesDiffer(Rule, code="HA503", title="dtypes differ", returns="500002"):
     """Tensors that share one data type in a call were given different ones. Nothing is promoted silently.
 
+    A card takes the bytes of one type for those of the other, or refuses with a bare 500002.
+
     Wrong:  Div of a float16 tensor by a float32 scalar
     Right:  describe the scalar as float16, or Cast one of them first
 
@@ -52,6 +54,8 @@ class ShapesDoNotFit(Rule, code="HA504", title="shapes do not fit", returns="500
 class AttributeMissing(Rule, code="HA505", title="attribute missing", returns="500002"):
     """An attribute that has no default was not set; the text says its name and kind.
 
+    There is no value that would be right for every network, so none is guessed.
+
     Wrong:  Conv2D without strides
     Right:  acl.op.set_attr_list_int(attr, "strides", [1, 1, 1, 1])
 
@@ -61,6 +65,8 @@ class AttributeMissing(Rule, code="HA505", title="attribute missing", returns="5
 
 class AttributeKind(Rule, code="HA506", title="attribute of another kind", returns="500002"):
     """An attribute was set by the setter of another kind than the prototype's. int and data type are one kind.
+
+    A card reads the value as its own kind: 1.0 set as a float is no 1.
 
     Wrong:  acl.op.set_attr_int(attr, "keep_dims", 1)
     Right:  acl.op.set_attr_bool(attr, "keep_dims", True)
@@ -85,6 +91,8 @@ class AttributeUnknown(Rule, code="HA507", title="attribute unknown", returns="0
 class AttributeValue(Rule, code="HA508", title="attribute value", returns="500002"):
     """The attribute has the right kind, but a value that the operator does not take; the text lists what it takes.
 
+    Values look alike from framework to framework, and differ in letters or order.
+
     Wrong:  padding = "same"
     Right:  padding = "SAME"
 
@@ -94,6 +102,8 @@ class AttributeValue(Rule, code="HA508", title="attribute value", returns="50000
 
 class AxisOutOfRange(Rule, code="HA509", title="axis out of range", returns="500002, or 507018 when it is read while running"):
     """An axis or perm entry is outside of [-rank, rank), or comes twice. Negative axes count from the end.
+
+    Another axis would be computed without a word where the length happens to fit.
 
     Wrong:  axis = 2 on a tensor of rank 2
     Right:  axis = 1, or -1
@@ -130,6 +140,8 @@ class OutputShape(Rule, code="HA511", title="output shape", returns="500002 or 1
 class OutputDtype(Rule, code="HA512", title="output dtype", returns="500002"):
     """The output is described with a data type that the operator does not give for these inputs.
 
+    The bytes would be taken for another type when they are read.
+
     Wrong:  Equal of float32 described as float32
     Right:  described as bool
 
@@ -140,6 +152,8 @@ class OutputDtype(Rule, code="HA512", title="output dtype", returns="500002"):
 class NumberOfTensors(Rule, code="HA513", title="number of tensors", returns="500002"):
     """More or fewer inputs or outputs than the prototype takes. Tensors are bound by their place; trailing optional ones may be
     missing.
+
+    Everything behind a missing tensor would be taken for its neighbour.
 
     Wrong:  Add with one input
     Right:  Add with two
@@ -162,6 +176,8 @@ class DeviceValue(Rule, code="HA514", title="value input in device memory", retu
 class RequiredTensor(Rule, code="HA515", title="required tensor left out", returns="500002"):
     """A tensor that the operator needs is missing or UNDEFINED. Only optional ones may be left out.
 
+    There is nothing that could stand in its place.
+
     Wrong:  Add with acl.create_tensor_desc(-1, [], -1) in place of x2
     Right:  Add with both inputs
 
@@ -171,6 +187,8 @@ class RequiredTensor(Rule, code="HA515", title="required tensor left out", retur
 
 class RankNotSupported(Rule, code="HA516", title="rank not supported", returns="500002"):
     """The tensor has more or fewer dims than the operator takes.
+
+    Dims have meanings by their place, such as batch and channel; none can be added or dropped by guess.
 
     Wrong:  MatMul on [2, 3, 4]
     Right:  BatchMatMul
@@ -194,6 +212,8 @@ class OperatorNotHere(Rule, code="HA518", title="operator known but not here", r
 class ValueNotAllowed(Rule, code="HA519", title="value not allowed", returns="500002, or 507018 when it is read while running"):
     """A value input (shape, size, k ...) has a value that the operator cannot use: negative, above a length, of wrong count.
 
+    The output's shape follows from it, so it could not even be described.
+
     Wrong:  Slice with offset + size beyond the dim
     Right:  size -1 for "to the end"
 
@@ -215,6 +235,8 @@ class LargerThanDescribed(Rule, code="HA521", title="true shape larger than desc
 
 class CannotWriteBack(Rule, code="HA522", title="output size depends on data", returns="148050"):
     """The operator's true output shape is only known afterwards, and this form of the call cannot write it back.
+
+    The program would read as many elements as it had described, whatever there are.
 
     Wrong:  acl.op.execute("NonZero", ...)
     Right:  acl.op.execute_v2("NonZero", ...), then read the dims of the output descriptor
@@ -238,6 +260,8 @@ class OperatorFailed(Rule, code="HA526", title="operator failed inside", returns
     """An error inside an operator that no check foresaw: a fault of hostacl, not of your program. Please report it with the
     text.
 
+    The stream keeps it like a failure of a card; other operators are not harmed.
+
     Wrong:  an operator of one's own that divides by zero
     Right:  one that raises hostacl.errors.Failed with a text for its user
 
@@ -247,6 +271,8 @@ class OperatorFailed(Rule, code="HA526", title="operator failed inside", returns
 
 class DtypeAttribute(Rule, code="HA527", title="dtype attribute against output", returns="500002"):
     """The dtype attribute names another type than the output's descriptor.
+
+    An int64 buffer that holds packed int32 shows every other value, and half of them.
 
     Wrong:  ArgMaxV2 with dtype = 3 (int32) and an int64 output
     Right:  both 9 (int64), or no attribute: the descriptor decides
