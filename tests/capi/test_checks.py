@@ -196,3 +196,33 @@ def test_a_mistyped_rule_is_no_unchecked_run(program: Path, option: str) -> None
     done = run_checked(program, "--strict", option)
     assert (done.returncode, done.stdout) == (2, "")
     assert "is no rule" in done.stderr
+
+
+SIGNALLED = """
+#include "acl/acl.h"
+#include <signal.h>
+#include <stdio.h>
+#include <sys/time.h>
+
+static volatile sig_atomic_t came = 0;
+static void handler(int number) { came = number; }
+
+int main(void) {
+    struct sigaction action = {.sa_handler = handler};
+    struct itimerval soon = {.it_value = {.tv_usec = 20000}};
+    aclrtStream stream;
+    aclrtEvent event;
+    if (aclInit(NULL) || aclrtSetDevice(0) || aclrtCreateStream(&stream) || aclrtCreateEvent(&event)) return 2;
+    if (aclrtStreamWaitEvent(stream, event) || sigaction(SIGALRM, &action, NULL)) return 2;
+    if (setitimer(ITIMER_REAL, &soon, NULL)) return 2;
+    int code = aclrtSynchronizeStreamWithTimeout(stream, 200);
+    printf("%d %d\\n", code, came == SIGALRM);
+    return 0;
+}
+"""
+
+
+def test_a_signal_ends_no_wait_of_a_c_program(compile_c: Callable[..., Path], c_env: dict[str, str]) -> None:
+    """HA311 is of Python, whose handlers raise exceptions; C's run beside the wait."""
+    done = try_run([compile_c(SIGNALLED, "-D_GNU_SOURCE", "-lascendcl", name="signalled")], env=c_env)
+    assert (done.returncode, done.stdout) == (0, "507046 1\n"), done.stderr
