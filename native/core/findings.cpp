@@ -43,6 +43,15 @@ thread_local Misuse* raised = nullptr;
 
 bool is_name(char letter) { return std::isalnum(static_cast<unsigned char>(letter)) || letter == '_'; }
 
+// Where a Python site ends that begins here: behind the line's number. A file's name may hold spaces and commas.
+size_t end_of_line_number(const std::string& text, size_t at) {
+    for (size_t colon = text.find(':', at); colon != std::string::npos; colon = text.find(':', colon + 1)) {
+        size_t end = std::min(text.find_first_not_of("0123456789", colon + 1), text.size());
+        if (end > colon + 1 && (end == text.size() || std::strchr(",;])", text[end]))) return end;
+    }
+    return std::string::npos;
+}
+
 // All that stand behind "<verb> at " in a text: "a.py:3", "main+0x1c (program)" ...
 std::vector<std::string> sites_of(const std::string& text, const char* verb) {
     std::vector<std::string> sites;
@@ -53,6 +62,7 @@ std::vector<std::string> sites_of(const std::string& text, const char* verb) {
         size_t close = text.compare(end, 2, " (") == 0 ? text.find(')', end) : std::string::npos;
         bool of_c = text.find('+', at) < end || text.find("+0x", end) < close; // "main+0x1c (program)", "main.c:12 (main+0x1c)"
         if (close != std::string::npos && of_c) end = close + 1;
+        if (!of_c && text.find(':', at) >= end) end = std::min(end_of_line_number(text, at), text.size());
         sites.push_back(text.substr(at, end - at));
     }
     return sites;

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -95,6 +96,22 @@ def test_a_report_holds_each_part() -> None:
     files = [site.rpartition(":")[0] for site in (report.at, *report.made, *report.freed)]
     assert files == ["tests/checks/test_switches.py"] * 3
     assert report.right == "acl.rt.free(ptr); ptr = 0"
+
+
+def test_sites_in_files_with_odd_names(tmp_path: Path) -> None:
+    """The file's name is in the texts, out of which the JSON takes the sites."""
+    file = tmp_path / "my programs, all" / "free; twice.py"
+    with hostacl.settings(check="all"):
+        exec(compile("free_twice()", str(file), "exec"), {"free_twice": compile_free_twice(str(file))})
+        (report,) = take()
+    assert [report.at, *report.made, *report.freed] == [f"{file}:{line}" for line in (4, 2, 3)]
+
+
+def compile_free_twice(file: str) -> object:
+    source = "def free_twice():\n    ptr, _ = acl.rt.malloc(64, 0)\n    acl.rt.free(ptr)\n    acl.rt.free(ptr)\n"
+    names: dict[str, object] = {"acl": acl}
+    exec(compile(source, file, "exec"), names)
+    return names["free_twice"]
 
 
 PROGRAM = """
