@@ -81,10 +81,10 @@ def test_large_batches_run_in_parts(code, monkeypatch):
     monkeypatch.setattr(batches, "LARGE_BYTES", 500)
     monkeypatch.setattr(batches, "PART_BYTES", 900)
     seen = []
-    original = batches._part
-    monkeypatch.setattr(batches, "_part", lambda call, size: seen.append(size) or original(call, size))
+    original = batches.shorter
+    monkeypatch.setattr(batches, "shorter", lambda *given: seen.append(original(*given).call.shape("x")[0]) or original(*given))
     parts = run("Conv2D", x, weight, None, outputs=outputs, layout=NCHW, **attrs)
-    assert sorted(set(seen)) == [1, 2]
+    assert {2, 3} <= set(seen)
     np.testing.assert_array_equal(parts, whole)
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from hostacl.config import settings
 from hostacl.ops import dims
 from hostacl.ops.call import Call
-from hostacl.ops.conv_grad import (
+from hostacl.ops.conv_axes import (
     attribute_order,
     axes_like,
     back,
@@ -23,6 +23,7 @@ from hostacl.ops.conv_grad import (
     spatial,
     to,
 )
+from hostacl.ops.conv_cuts import conv_cuts
 from hostacl.ops.correlation import correlate, correlate_into
 from hostacl.ops.dims import Dim, Shape
 from hostacl.ops.matmul import shifted
@@ -106,6 +107,7 @@ def conv_dtype(call: Call) -> tuple[int, ...]:
 
 OPTIONS: dict[str, Any] = {
     "dtype": {"y": conv_dtype}, "mixed": ("bias", "y"), "attrs": {"groups": None, "data_format": None}, "batch": ("x",),
+    "cuts": conv_cuts,
 }  # fmt: skip
 """What the convolutions have in common."""
 

@@ -54,9 +54,9 @@ def filter_gradient(x: Array, dy: Array, size: Sequence[int], geometry: Geometry
     batch, channels = x.shape[:2]
     filters, taps = dy.shape[1], channels // groups * prod(size)
     total = np.zeros((groups, filters // groups, taps), dy.dtype)
-    if x.size == 0 or dy.size == 0:
-        return total.reshape(filters, channels // groups, *size)
     padded = np.pad(x, ((0, 0), (0, 0), *geometry.pads))
+    if padded.size == 0 or dy.size == 0:
+        return total.reshape(filters, channels // groups, *size)
     view = _patches(padded, size, dy.shape[2:], geometry)
     together = min(LONG, TILE_BYTES // (channels * prod(size) * x.dtype.itemsize)) // prod(dy.shape[2:])
     if together > 1 and filters // groups * taps > FEW:

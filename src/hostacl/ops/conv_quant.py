@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from hostacl.ops.axes import per_channel
 from hostacl.ops.call import Call
 from hostacl.ops.conv import conv, conv_shape, named_dims
-from hostacl.ops.conv_grad import axes_like, data_letters
+from hostacl.ops.conv_axes import axes_like, data_letters
+from hostacl.ops.conv_cuts import conv_cuts
 from hostacl.ops.dims import Shape
 from hostacl.ops.quant_scales import check_counts, factors, refuse_given
 from hostacl.ops.registry import kernel
@@ -30,7 +31,7 @@ def quant_conv_shape(call: Call) -> Shape:
     return shape
 
 
-@kernel("QuantConv2D", shape=quant_conv_shape, mixed=("bias", "y"), batch=("x",))
+@kernel("QuantConv2D", shape=quant_conv_shape, mixed=("bias", "y"), batch=("x",), cuts=conv_cuts)
 def quant_conv_2d(
     x: Array, filter: Array, scale: Array, bias: Array | None, strides: Sequence[int], pads: Sequence[int],
     dilations: Sequence[int], groups: int, data_format: str, offset_x: int, formats: dict[str, int], out: tuple[Out, ...],

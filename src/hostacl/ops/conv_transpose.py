@@ -12,7 +12,7 @@ from hostacl.ops import dims
 from hostacl.ops.call import Call
 from hostacl.ops.conv import check_channel_bias, conv_dtype
 from hostacl.ops.conv_adjoint import Geometry, input_gradient
-from hostacl.ops.conv_grad import (
+from hostacl.ops.conv_axes import (
     attribute_order,
     axes_like,
     back,
@@ -24,6 +24,7 @@ from hostacl.ops.conv_grad import (
     spatial,
     to,
 )
+from hostacl.ops.conv_cuts import input_cuts
 from hostacl.ops.correlation import with_channel_bias
 from hostacl.ops.dims import Between, Dim, Shape
 from hostacl.ops.matmul import shifted
@@ -105,7 +106,7 @@ def spatial_size(
 
 @kernel("Conv2DTranspose", "Conv2DTransposeD", "Conv3DTranspose", "Conv3DTransposeD", shape=transposed_shape,
         values=("input_size",), dtype={"y": conv_dtype}, mixed=("bias", "y"), attrs={"data_format": None},
-        batch=("x",), dtypes=dict.fromkeys(("x", "filter"), (dtypes.FLOAT,)))  # fmt: skip
+        cuts=input_cuts("x"), dtypes=dict.fromkeys(("x", "filter"), (dtypes.FLOAT,)))  # fmt: skip
 def conv_transpose(
     input_size: Any, x: Array, filter: Array, bias: Array | None, offset_w: Array | None, strides: Sequence[int],
     pads: Sequence[int], dilations: Sequence[int], groups: int, data_format: str | None, offset_x: int, call: Call,

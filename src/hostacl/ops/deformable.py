@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hostacl.ops import dims
+from hostacl.ops.batches import Cut, evenly
 from hostacl.ops.call import Call
 from hostacl.ops.conv_adjoint import Geometry
-from hostacl.ops.conv_grad import attribute_order, back, checked_geometry, data_letters, geometry_of, given_format, to
+from hostacl.ops.conv_axes import attribute_order, back, checked_geometry, data_letters, geometry_of, given_format, to
 from hostacl.ops.dims import Dim, Shape
 from hostacl.ops.registry import kernel
 from hostacl.ops.run import Out
@@ -20,6 +21,9 @@ from hostacl.ops.shapes import equal_dims, rank_is
 from hostacl.tensors import formats as layouts
 
 Array = NDArray[Any]
+
+PART_BYTES = 16 << 20
+"""What the channels may take that are worked on at a time."""
 
 
 def taps_of(call: Call) -> tuple[int, int]:
@@ -61,7 +65,17 @@ def deformable_shape(call: Call) -> Shape:
     return tuple(sizes[letter] for letter in letters)
 
 
-@kernel("DeformableOffsets", shape=deformable_shape)
+def image_cuts(call: Call) -> Iterator[Cut]:
+    """By images, and by channels that share their offsets."""
+    data = data_letters(call.format("x"), call.attr("data_format"), 4)
+    y = layouts.axes_of(call.outputs["y"].specs[0].format, 4) or data
+    offsets = data_letters(call.format("offsets"), data, 4)
+    yield from evenly(call, {"x": data.index("N"), "offsets": offsets.index("N"), "y": y.index("N")})
+    if call.attr("deformable_groups") == 1:
+        yield from evenly(call, {"x": data.index("C"), "y": y.index("C")})
+
+
+@kernel("DeformableOffsets", shape=deformable_shape, cuts=image_cuts)
 def deformable_offsets(
     x: Array, offsets: Array, deformable_groups: int, modulated: bool, call: Call, formats: dict[str, int], out: tuple[Out, ...]
 ) -> Array:  # fmt: skip
@@ -105,10 +119,10 @@ class Parts(NamedTuple):
 
     @staticmethod
     def of(x: Array, offsets: Array, groups: int, modulated: bool, call: Call, formats: dict[str, int]) -> Parts:
-        """Those of a call; planes (offsets and masks) are float64."""
+        """Those of a call."""
         data = data_letters(formats["x"], call.attr("data_format"), 4)
         images = np.ascontiguousarray(to(x, data, "NCDHW")[:, :, 0])
-        planes = to(offsets, data_letters(formats["offsets"], data, 4), "NCDHW")[:, :, 0].astype(np.float64)
+        planes = to(offsets, data_letters(formats["offsets"], data, 4), "NCDHW")[:, :, 0]
         order = attribute_order(given_format(call), data)
         geometry = geometry_of(call.attr("strides"), call.attr("dilations"), call.attr("pads"), order)
         return Parts(images, planes, taps_of(call), geometry, groups, modulated, data)
@@ -120,8 +134,9 @@ class Parts(NamedTuple):
         for image, group, i, j in product_of(range(len(self.images)), range(self.groups), *map(range, self.kernel)):
             plane = (group * self.kernel[0] + i) * self.kernel[1] + j
             rows, columns = positions(self.geometry, out, (i, j))
-            places = rows + self.planes[image, count + plane], columns + self.planes[image, plane]
-            mask = self.planes[image, 2 * count + plane] if self.modulated else None
+            down, across = (self.planes[image, at].astype(np.float64) for at in (count + plane, plane))
+            places = rows + down, columns + across
+            mask = self.planes[image, 2 * count + plane].astype(np.float64) if self.modulated else None
             channels = slice(group * each, (group + 1) * each)
             yield Tap(image, channels, (i, j), (plane, count + plane, 2 * count + plane), places, mask)
 
@@ -139,8 +154,16 @@ def between_pixels(planes: Array, rows: Array, columns: Array) -> Array:
     """The planes (C, H, W) at broken positions (h, w): bilinear, 0 outside."""
     total = np.zeros((planes.shape[0], *rows.shape), np.float64)
     for corner in corners(planes.shape[1:], rows, columns):
-        total += np.where(corner.inside, planes[:, corner.row, corner.column] * (corner.down * corner.across), 0)
+        weight = corner.down * corner.across
+        for part in some_channels(total):
+            total[part] += np.where(corner.inside, planes[part, corner.row, corner.column] * weight, 0)
     return total
+
+
+def some_channels(planes: Array) -> Iterator[slice]:
+    """The channels of (C, h, w) in float64, few enough at a time that they stay small."""
+    step = max(1, PART_BYTES // max(1, 8 * planes.shape[1] * planes.shape[2]))
+    return (slice(start, start + step) for start in range(0, len(planes), step))
 
 
 class Corner(NamedTuple):
@@ -175,7 +198,18 @@ def gradient_shape(call: Call) -> list[Shape]:
     return [call.shape("x"), call.shape("offsets")]
 
 
-@kernel("DeformableOffsetsGrad", shape=gradient_shape)
+def gradient_cuts(call: Call) -> Iterator[Cut]:
+    """By images, and by channels that share their offsets, whose gradients add up."""
+    data = data_letters(call.format("x"), call.attr("data_format"), 4)
+    letters = {name: data_letters(call.format(name), data, 4) for name in ("grad", "x", "offsets")}
+    of_x, of_offsets = call.outputs
+    letters |= {of_x: letters["x"], of_offsets: letters["offsets"]}
+    yield from evenly(call, {name: axes.index("N") for name, axes in letters.items()})
+    if call.attr("deformable_groups") == 1:
+        yield from evenly(call, {name: letters[name].index("C") for name in ("grad", "x", of_x)}, adds=True)
+
+
+@kernel("DeformableOffsetsGrad", shape=gradient_shape, cuts=gradient_cuts)
 def deformable_offsets_grad(
     grad: Array, x: Array, offsets: Array, deformable_groups: int, modulated: bool, call: Call, formats: dict[str, int]
 ) -> tuple[Array, Array]:
@@ -202,12 +236,13 @@ def share_out(one: Tap, images: Array, dy: Array, dx: Array, moved: Array) -> No
     weight: Any = 1.0 if one.mask is None else one.mask
     size = images.shape[1] * images.shape[2]
     for corner in corners(images.shape[1:], *one.places):
-        met = np.where(corner.inside, np.sum(dy * images[:, corner.row, corner.column], axis=0), 0)
+        met = np.zeros(dy.shape[1:])
+        for part in some_channels(dy):
+            met += np.where(corner.inside, np.sum(dy[part] * images[part, corner.row, corner.column], axis=0), 0)
         moved[down] += met * weight * corner.slopes[0] * corner.across
         moved[across] += met * weight * corner.slopes[1] * corner.down
         if one.mask is not None:
             moved[mask] += met * corner.down * corner.across
-        shares = (dy * (weight * corner.down * corner.across))[:, corner.inside]
-        flat = (corner.row * images.shape[2] + corner.column)[corner.inside]
-        for channel, share in enumerate(shares):
-            dx[channel] += np.bincount(flat, share, size).reshape(dx.shape[1:])
+        flat, by = (corner.row * images.shape[2] + corner.column)[corner.inside], weight * corner.down * corner.across
+        for channel, each in enumerate(dy):
+            dx[channel] += np.bincount(flat, (each * by)[corner.inside], size).reshape(dx.shape[1:])

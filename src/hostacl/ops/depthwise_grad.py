@@ -10,19 +10,19 @@ from numpy.typing import NDArray
 
 from hostacl.ops.call import Call
 from hostacl.ops.conv_adjoint import filter_gradient, input_gradient
-from hostacl.ops.conv_grad import (
+from hostacl.ops.conv_axes import (
     attribute_order,
     axes_like,
     back,
-    check_agreement,
     checked_geometry,
     data_letters,
     filter_letters,
     geometry_of,
     given_format,
-    size_of,
     to,
 )
+from hostacl.ops.conv_cuts import filter_cuts, input_cuts
+from hostacl.ops.conv_grad import check_agreement, size_of
 from hostacl.ops.dims import Between, Dim, Shape
 from hostacl.ops.registry import kernel
 from hostacl.ops.shapes import rank_is
@@ -71,7 +71,7 @@ def filter_shape(call: Call) -> Shape:
 
 
 @kernel("DepthwiseConv2DBackpropFilter", "DepthwiseConv2DBackpropFilterD", shape=filter_shape, values=("filter_size",),
-        **OPTIONS)  # fmt: skip
+        cuts=filter_cuts("input"), **OPTIONS)  # fmt: skip
 def depthwise_conv_2d_backprop_filter(
     input: Array, filter_size: Any, out_backprop: Array, strides: Sequence[int], pads: Sequence[int],
     dilations: Sequence[int], data_format: str | None, formats: dict[str, int],
@@ -111,7 +111,7 @@ def input_shape(call: Call) -> Shape:
 
 
 @kernel("DepthwiseConv2DBackpropInput", "DepthwiseConv2DBackpropInputD", shape=input_shape, values=("input_size",),
-        dtype={"input_grad": input_dtype}, **OPTIONS)  # fmt: skip
+        dtype={"input_grad": input_dtype}, cuts=input_cuts("out_backprop"), **OPTIONS)  # fmt: skip
 def depthwise_conv_2d_backprop_input(
     input_size: Any, filter: Array, out_backprop: Array, strides: Sequence[int], pads: Sequence[int],
     dilations: Sequence[int], data_format: str | None, formats: dict[str, int],

@@ -22,6 +22,7 @@ from hostacl.ops.matmul import (
     shifted,
     widened_dtype,
 )
+from hostacl.ops.matmul_cuts import permuted_cuts, product_cuts, vector_cuts
 from hostacl.ops.registry import kernel
 from hostacl.ops.shapes import axes, broadcast_shapes, equal_dims, rank_is
 from hostacl.tensors import dtypes
@@ -58,7 +59,8 @@ def gemm_dtype(call: Call) -> tuple[int, ...]:
     return (code,)
 
 
-@kernel("GEMM", shape=gemm_shape, dtype={"y": gemm_dtype}, mixed=("c", "alpha", "beta", "y"))
+@kernel("GEMM", shape=gemm_shape, dtype={"y": gemm_dtype}, mixed=("c", "alpha", "beta", "y"),
+        cuts=product_cuts("a", "b", beside=("c",), sums=False))  # fmt: skip
 def gemm(a: Array, b: Array, c: Array, alpha: Array, beta: Array, transpose_a: bool, transpose_b: bool) -> Array:
     """alpha·a·b + beta·c, a and b transposed where asked; with beta 0 c is not looked at, not even for NaN.
 
@@ -88,7 +90,8 @@ def check_broadcast(call: Call, name: str, shape: Shape) -> None:
         raise call.refuse("HA504", f"{name} = {dims.text(call.shape(name))} does not broadcast to {dims.text(shape)}.")
 
 
-@kernel("BatchMatMulV2", shape=batch_v2_shape, dtype={"y": widened_dtype}, mixed=("bias",), direct=direct_product)
+@kernel("BatchMatMulV2", shape=batch_v2_shape, dtype={"y": widened_dtype}, mixed=("bias",), direct=direct_product,
+        cuts=product_cuts(beside=("bias",), by_column=("offset_w",)))  # fmt: skip
 def batch_mat_mul_v2(
     x1: Array, x2: Array, bias: Array | None, offset_w: Array | None, adj_x1: bool, adj_x2: bool, offset_x: int
 ) -> Array:
@@ -110,7 +113,7 @@ def dot_shape(call: Call) -> Shape:
     return ()
 
 
-@kernel("Dot", shape=dot_shape)
+@kernel("Dot", shape=dot_shape, cuts=vector_cuts)
 def dot(input_x: Array, input_y: Array) -> Array:
     """The sum of the products of two vectors' elements. Floats are added in float64; integers wrap in their type."""
     if input_x.dtype.kind == "f":
@@ -140,7 +143,8 @@ def fused_dtype(call: Call) -> tuple[int, ...]:
     return (dtypes.FLOAT,) if call.attr("fused_op_type") == "16cast32" and code in dtypes.HALVES else (code,)
 
 
-@kernel("FusedMatMul", shape=fused_shape, dtype={"y": fused_dtype}, mixed=("bias",))
+@kernel("FusedMatMul", shape=fused_shape, dtype={"y": fused_dtype}, mixed=("bias",),
+        cuts=product_cuts(beside=("x3",), by_column=("bias",), sums=False))  # fmt: skip
 def fused_mat_mul(
     x1: Array, x2: Array, bias: Array | None, x3: Array | None, transpose_x1: bool, transpose_x2: bool, fused_op_type: str
 ) -> Array:
@@ -176,7 +180,7 @@ def transpose_batch_shape(call: Call) -> Shape:
     return tuple(full[at] for at in permuted(call, "perm_y", 3))
 
 
-@kernel("TransposeBatchMatMul", shape=transpose_batch_shape, dtype={"y": widened_dtype}, mixed=("bias",))
+@kernel("TransposeBatchMatMul", shape=transpose_batch_shape, dtype={"y": widened_dtype}, mixed=("bias",), cuts=permuted_cuts())
 def transpose_batch_mat_mul(
     x1: Array, x2: Array, bias: Array | None, offset_w: Array | None,
     perm_x1: Sequence[int], perm_x2: Sequence[int], perm_y: Sequence[int], offset_x: int,

@@ -16,6 +16,9 @@ from hostacl.ops.shapes import equal_dims, rank_is
 
 Array = NDArray[Any]
 
+BLOCK = 32
+"""Rows of a triangle that are solved one by one, before a product takes them off the rows below."""
+
 
 def matrices(call: Call, name: str = "x") -> Shape:
     """The shape of an input of 2 dims or more."""
@@ -40,8 +43,12 @@ def check_invertible(op: str, x: Array) -> None:
     sign, _ = np.linalg.slogdet(np.where(finite[..., None, None], x, 0))
     wrong = (np.asarray(sign) == 0) | ~finite if x.size else np.zeros(x.shape[:-2], bool)
     if wrong.any():
-        what = f"matrix {[int(one) for one in np.argwhere(wrong)[0]]}" if x.ndim > 2 else "the matrix"
-        raise Failed("HA519", f"{op}: {what} has no inverse (it is singular or not finite).")
+        raise Failed("HA519", f"{op}: {which(wrong, x)} has no inverse (it is singular or not finite).")
+
+
+def which(wrong: Array, x: Array) -> str:
+    """The first of the matrices that is wrong, in words."""
+    return f"matrix {[int(one) for one in np.argwhere(wrong)[0]]}" if x.ndim > 2 else "the matrix"
 
 
 def adjoint_of(x: Array) -> Array:
@@ -90,13 +97,28 @@ def solve_shape(call: Call) -> Shape:
 def matrix_triangular_solve(matrix: Array, rhs: Array, lower: bool, adjoint: bool) -> Array:
     """What the triangle of the matrix (lower or upper; the rest is not read) times it gives rhs; adjoint: conjugate transposed.
 
-    In double precision; a 0 on the diagonal fails.
+    By substitution in double precision, so that a NaN reaches what depends on it only; a 0 on the diagonal fails.
     """
     triangle = np.tril(wide(matrix)) if lower else np.triu(wide(matrix))
     triangle = adjoint_of(triangle) if adjoint else triangle
     if (np.diagonal(triangle, axis1=-2, axis2=-1) == 0).any():
         raise Failed("HA519", "MatrixTriangularSolve: a diagonal element of matrix is 0; it has no inverse.")
-    return np.linalg.solve(triangle, wide(rhs))
+    if lower != adjoint:
+        return substituted(triangle, wide(rhs))
+    return substituted(triangle[..., ::-1, ::-1], wide(rhs)[..., ::-1, :])[..., ::-1, :]
+
+
+def substituted(triangle: Array, rhs: Array) -> Array:
+    """The solution for lower triangles: each row less what the rows before it give, which whole blocks take off at once."""
+    rows = triangle.shape[-1]
+    result = rhs.copy()
+    for first in range(0, rows, BLOCK):
+        last = min(first + BLOCK, rows)
+        for row in range(first, last):
+            done = triangle[..., row : row + 1, first:row] @ result[..., first:row, :]
+            result[..., row, :] = (result[..., row, :] - done[..., 0, :]) / triangle[..., row, row, None]
+        result[..., last:, :] -= triangle[..., last:, first:last] @ result[..., first:last, :]
+    return result
 
 
 def smaller(one: Dim, other: Dim) -> Dim:
@@ -139,7 +161,13 @@ def described(call: Call, name: str) -> Shape:
 
 @kernel("Svd", shape=svd_shape)
 def svd(x: Array, compute_uv: bool, full_matrices: bool) -> tuple[Any, ...]:
-    """Each matrix as u·diag(sigma)·vᴴ, sigma falling; in double precision. Without compute_uv u and v are not written."""
+    """Each matrix as u·diag(sigma)·vᴴ, sigma falling; in double precision. Without compute_uv u and v are not written.
+
+    A matrix with a NaN or infinity fails.
+    """
+    wrong = ~np.isfinite(x).all(axis=(-2, -1))
+    if wrong.any():
+        raise Failed("HA519", f"Svd: {which(wrong, x)} is not finite; it has no singular values.")
     if not compute_uv:
         return np.linalg.svd(wide(x), compute_uv=False), None, None
     u, sigma, vh = np.linalg.svd(wide(x), full_matrices=full_matrices)

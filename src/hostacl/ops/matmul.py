@@ -11,6 +11,7 @@ from hostacl.ops import dims
 from hostacl.ops.call import Call
 from hostacl.ops.declare import codes
 from hostacl.ops.dims import Shape
+from hostacl.ops.matmul_cuts import product_cuts
 from hostacl.ops.registry import kernel
 from hostacl.ops.shapes import broadcast_shapes, equal_dims, rank_is
 from hostacl.tensors import dtypes
@@ -124,7 +125,7 @@ def widened_dtype(call: Call) -> tuple[int, ...]:
     return (dtypes.INT32,) if code in (dtypes.INT8, dtypes.INT4) else (code,)
 
 
-@kernel("MatMul", shape=matmul_shape, direct=direct_product)
+@kernel("MatMul", shape=matmul_shape, direct=direct_product, cuts=product_cuts(by_column=("bias",)))
 def mat_mul(x1: Array, x2: Array, bias: Array | None, transpose_x1: bool, transpose_x2: bool) -> Array:
     """x1 · x2 + bias; half types are added up in float32 and rounded once."""
     return with_bias(product(_oriented(x1, transpose_x1), _oriented(x2, transpose_x2)), bias)
@@ -135,7 +136,8 @@ def with_bias(y: Array, bias: Array | None) -> Array:
     return y if bias is None else y + bias.reshape(-1)
 
 
-@kernel("MatMulV2", shape=matmul_shape, dtype={"y": widened_dtype}, mixed=("bias",), direct=direct_product)
+@kernel("MatMulV2", shape=matmul_shape, dtype={"y": widened_dtype}, mixed=("bias",), direct=direct_product,
+        cuts=product_cuts(by_column=("bias", "offset_w")))  # fmt: skip
 def mat_mul_v2(
     x1: Array, x2: Array, bias: Array | None, offset_w: Array | None, transpose_x1: bool, transpose_x2: bool, offset_x: int
 ) -> Array:
@@ -165,7 +167,7 @@ def batch_or_vector_shape(call: Call) -> Shape:
     return (*lead, *(() if row else (m,)), *(() if column else (n,)))
 
 
-@kernel("BatchMatMul", shape=batch_or_vector_shape, direct=direct_product)
+@kernel("BatchMatMul", shape=batch_or_vector_shape, direct=direct_product, cuts=product_cuts())
 def batch_mat_mul(x1: Array, x2: Array, adj_x1: bool, adj_x2: bool) -> Array:
     """x1 · x2 over the last two dims, the leading ones broadcast.
 

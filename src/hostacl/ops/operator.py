@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -49,6 +49,7 @@ class Operator:
     direct: Callable[[Call], Callable[..., Any] | None] | None
     batch: tuple[str, ...] = ()
     updates: tuple[str, ...] = ()
+    cuts: Callable[[Call], Iterable[Any]] | None = None
 
     def bind(self, inputs: Sequence[TensorSpec], outputs: Sequence[TensorSpec], attrs: Mapping[str, Attr]) -> Call:
         """A call with all checked that can be known now; raises Refused. With no outputs at all it can still be inferred."""

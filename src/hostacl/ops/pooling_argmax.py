@@ -13,6 +13,7 @@ from hostacl.ops.axes import letters
 from hostacl.ops.call import Call
 from hostacl.ops.dims import Shape
 from hostacl.ops.pooling import Spec, Window, in_order, pooled, tiles, window
+from hostacl.ops.pooling_cuts import leading_cuts, plane_cuts
 from hostacl.ops.pooling_max import max_pool_3d_shape, max_pool_3d_windows, max_pooled_with_places
 from hostacl.ops.registry import kernel
 from hostacl.ops.run import Out
@@ -62,7 +63,8 @@ def argmax_v1_shape(call: Call) -> list[Shape]:
     return [y, tuple(masks)]
 
 
-@kernel("MaxPoolWithArgmaxV1", shape=argmax_v1_shape, dtype={"argmax": argmax_v1_dtype}, dtype_attrs={})
+@kernel("MaxPoolWithArgmaxV1", shape=argmax_v1_shape, dtype={"argmax": argmax_v1_dtype}, dtype_attrs={},
+        cuts=plane_cuts("NCHW"))  # fmt: skip
 def max_pool_with_argmax_v1(x: Array, call: Call, out: tuple[Out, ...]) -> tuple[Array, Array]:
     """The largest element of each window along H and W, and where it is: the first one, or the first NaN.
 
@@ -102,6 +104,7 @@ def argmax_3d_dtype(call: Call) -> tuple[int, ...]:
     shape=lambda call: [max_pool_3d_shape(call)] * 2,
     dtype={"argmax": argmax_3d_dtype},
     dtype_attrs={"argmax": "dtype"},
+    cuts=plane_cuts("NCDHW"),
 )
 def max_pool_3d_with_argmax_v2(x: Array, call: Call, out: tuple[Out, ...]) -> tuple[Array, Array]:
     """The largest element of each window along D, H and W, and its flat index in depth · height · width.
@@ -140,7 +143,7 @@ def binned(x: Array, count: int, function: Callable[[Array], Array]) -> Array:
     return np.stack(parts, axis=-1) if parts else np.empty((*x.shape[:-1], 0), x.dtype)
 
 
-@kernel("AdaptiveAvgPool2d", shape=adaptive_shape)
+@kernel("AdaptiveAvgPool2d", shape=adaptive_shape, cuts=leading_cuts)
 def adaptive_avg_pool_2d(x: Array, call: Call) -> Array:
     """The mean of each of output_size bins of the last two dims, which overlap where the sizes do not divide."""
     high, wide = adaptive_size(call)
@@ -156,7 +159,8 @@ def adaptive_argmax_dtype(call: Call) -> tuple[int, ...]:
     return dtypes.INT32, dtypes.INT64
 
 
-@kernel("AdaptiveMaxPool2d", shape=lambda call: [adaptive_shape(call)] * 2, dtype={"argmax": adaptive_argmax_dtype})
+@kernel("AdaptiveMaxPool2d", shape=lambda call: [adaptive_shape(call)] * 2, dtype={"argmax": adaptive_argmax_dtype},
+        cuts=leading_cuts)  # fmt: skip
 def adaptive_max_pool_2d(x: Array, call: Call) -> tuple[Array, Array]:
     """The largest element of each of output_size bins of the last two dims, and its flat index in the plane.
 

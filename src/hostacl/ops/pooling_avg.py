@@ -23,6 +23,7 @@ from hostacl.ops.pooling import (
     spatial_values,
     window,
 )
+from hostacl.ops.pooling_cuts import plane_cuts
 from hostacl.ops.pooling_max import max_pool_v3_windows
 from hostacl.ops.pooling_passes import Direct, Windows, mean_into, plain_windows
 from hostacl.ops.registry import kernel
@@ -64,7 +65,7 @@ def avg_pool_v2_shape(call: Call) -> Shape:
 
 
 @kernel("AvgPoolV2", shape=avg_pool_v2_shape,
-        direct=direct_mean(max_pool_v3_windows, lambda call: not call.attr("exclusive")))  # fmt: skip
+        direct=direct_mean(max_pool_v3_windows, lambda call: not call.attr("exclusive")), cuts=plane_cuts("NCHW"))  # fmt: skip
 def avg_pool_v2(x: Array, exclusive: bool, divisor_override: int | None, call: Call, out: tuple[Out, ...]) -> Array:
     """The mean of each window along H and W; exclusive leaves the padding out of the count, divisor_override replaces it.
 
@@ -93,7 +94,7 @@ def avg_pool_shape(call: Call) -> Shape:
     return reordered(call, pooled(call.shape("x"), windows), data, "y")
 
 
-@kernel("AvgPool", shape=avg_pool_shape, direct=direct_mean(avg_pool_windows, lambda call: False))
+@kernel("AvgPool", shape=avg_pool_shape, direct=direct_mean(avg_pool_windows, lambda call: False), cuts=plane_cuts("NHWC"))
 def avg_pool(x: Array, call: Call, out: tuple[Out, ...]) -> Array:
     """The mean of each window along H and W, padding SAME or VALID; the padding does not count."""
     data, windows = avg_pool_windows(call)
@@ -118,7 +119,7 @@ def avg_pool_3d_shape(call: Call) -> Shape:
     return reordered(call, pooled(call.shape("x"), windows), data, "y")
 
 
-@kernel("AvgPool3D", "AvgPool3DD", shape=avg_pool_3d_shape)
+@kernel("AvgPool3D", "AvgPool3DD", shape=avg_pool_3d_shape, cuts=plane_cuts("NDHWC"))
 def avg_pool_3d(x: Array, count_include_pad: bool, divisor_override: int, call: Call, out: tuple[Out, ...]) -> Array:
     """The mean of each window along D, H and W; count_include_pad counts the padding, divisor_override replaces the count.
 

@@ -18,6 +18,7 @@ from hostacl.ops.dims import Between, Shape
 from hostacl.ops.pooling import Window, pooled, tiles
 from hostacl.ops.pooling_argmax import argmax_v1_shape, argmax_windows, bins
 from hostacl.ops.pooling_avg import avg_pool_3d_windows, divisors
+from hostacl.ops.pooling_cuts import leading_grad_cuts, plane_cuts
 from hostacl.ops.pooling_max import max_pool_3d_windows, max_pool_v3_windows, max_pool_windows, max_pooled_with_places
 from hostacl.ops.registry import kernel
 from hostacl.ops.shapes import alike_inputs, equal_dims
@@ -98,7 +99,8 @@ def argmax_v1_grad_shape(call: Call) -> Shape:
     return call.shape("x")
 
 
-@kernel("MaxPoolGradWithArgmaxV1", shape=argmax_v1_grad_shape, attrs={"dilations": []}, dtype_attrs={})
+@kernel("MaxPoolGradWithArgmaxV1", shape=argmax_v1_grad_shape, attrs={"dilations": []}, dtype_attrs={},
+        cuts=plane_cuts("NCHW"))  # fmt: skip
 def max_pool_grad_with_argmax_v1(x: Array, grad: Array, argmax: Array, call: Call) -> Array:
     """Each gradient at the place that argmax says, 0 elsewhere; what meets in one place is added up.
 
@@ -151,7 +153,7 @@ def by_comparison(names: tuple[str, str, str], windows_of: Windows, **attrs: Any
 v3_shape, v3_work = by_comparison(("orig_input", "orig_output", "grad"), max_pool_v3_windows)
 
 
-@kernel("MaxPoolV3Grad", shape=v3_shape)
+@kernel("MaxPoolV3Grad", shape=v3_shape, cuts=plane_cuts("NCHW"))
 def max_pool_v3_grad(orig_input: Array, grad: Array, call: Call) -> Array:
     """Each gradient at the first largest element (or first NaN) of its window in orig_input; what meets there is added up.
 
@@ -163,7 +165,7 @@ def max_pool_v3_grad(orig_input: Array, grad: Array, call: Call) -> Array:
 plain_shape, plain_work = by_comparison(("x1", "x2", "grad"), max_pool_windows)
 
 
-@kernel("MaxPoolGrad", shape=plain_shape)
+@kernel("MaxPoolGrad", shape=plain_shape, cuts=plane_cuts("NHWC"))
 def max_pool_grad(x1: Array, grad: Array, call: Call) -> Array:
     """Each gradient at the first largest element (or first NaN) of its window in x1; what meets there is added up.
 
@@ -177,7 +179,7 @@ three_shape, three_work = by_comparison(
 )
 
 
-@kernel("MaxPool3DGrad", shape=three_shape)
+@kernel("MaxPool3DGrad", shape=three_shape, cuts=plane_cuts("NDHWC"))
 def max_pool_3d_grad(orig_x: Array, grads: Array, call: Call) -> Array:
     """Each gradient at the first largest element (or first NaN) of its window in orig_x; what meets there is added up.
 
@@ -233,7 +235,8 @@ def original(call: Call, *ranks: int) -> tuple[int, ...]:
 
 
 @kernel("AvgPoolV2Grad", "AvgPoolV2GradD", shape=average_shape("input_grad", 4, max_pool_v3_windows),
-        values=("orig_input_shape",), dtypes={"orig_input_shape": (dtypes.INT64,)})  # fmt: skip
+        values=("orig_input_shape",), dtypes={"orig_input_shape": (dtypes.INT64,)},
+        cuts=plane_cuts("NCHW", "orig_input_shape"))  # fmt: skip
 def avg_pool_v2_grad(orig_input_shape: Any, input_grad: Array, exclusive: bool, call: Call) -> Array:
     """Each gradient shared among the elements of its window; exclusive leaves the padding out of their number.
 
@@ -245,7 +248,8 @@ def avg_pool_v2_grad(orig_input_shape: Any, input_grad: Array, exclusive: bool, 
 
 
 @kernel("AvgPoolGrad", "AvgPoolGradD", shape=average_shape("input_grad", 4, max_pool_windows),
-        values=("orig_input_shape",), dtypes={"orig_input_shape": (dtypes.INT64,)})  # fmt: skip
+        values=("orig_input_shape",), dtypes={"orig_input_shape": (dtypes.INT64,)},
+        cuts=plane_cuts("NHWC", "orig_input_shape"))  # fmt: skip
 def avg_pool_grad(orig_input_shape: Any, input_grad: Array, call: Call) -> Array:
     """Each gradient shared among the elements of its window, without those in the padding.
 
@@ -257,7 +261,7 @@ def avg_pool_grad(orig_input_shape: Any, input_grad: Array, call: Call) -> Array
 
 
 @kernel("AvgPool3DGrad", "AvgPool3DGradD", shape=average_shape("grads", 5, avg_pool_3d_windows),
-        values=("orig_input_shape",))  # fmt: skip
+        values=("orig_input_shape",), cuts=plane_cuts("NDHWC", "orig_input_shape"))  # fmt: skip
 def avg_pool_3d_grad(
     orig_input_shape: Any, grads: Array, count_include_pad: bool, divisor_override: int, call: Call
 ) -> Array:
@@ -281,7 +285,7 @@ def adaptive_grad_shape(call: Call) -> Shape:
     return shape
 
 
-@kernel("AdaptiveAvgPool2dGrad", shape=adaptive_grad_shape)
+@kernel("AdaptiveAvgPool2dGrad", shape=adaptive_grad_shape, cuts=leading_grad_cuts)
 def adaptive_avg_pool_2d_grad(input_grad: Array, orig_input_shape: Sequence[int]) -> Array:
     """Each gradient shared among the elements of its bin, from floor(i·n/count) to ceil((i+1)·n/count) along each axis."""
     result = np.empty(tuple(orig_input_shape), input_grad.dtype)

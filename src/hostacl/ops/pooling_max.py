@@ -26,6 +26,7 @@ from hostacl.ops.pooling import (
     tiles,
     window,
 )
+from hostacl.ops.pooling_cuts import plane_cuts
 from hostacl.ops.pooling_passes import Direct, Windows, max_into, plain_windows
 from hostacl.ops.reductions import lowest
 from hostacl.ops.registry import kernel
@@ -121,7 +122,7 @@ def max_pool_v3_shape(call: Call) -> Shape:
     return reordered(call, pooled(call.shape("x"), windows), data, "y")
 
 
-@kernel("MaxPoolV3", shape=max_pool_v3_shape, direct=direct_max(max_pool_v3_windows))
+@kernel("MaxPoolV3", shape=max_pool_v3_shape, direct=direct_max(max_pool_v3_windows), cuts=plane_cuts("NCHW"))
 def max_pool_v3(x: Array, call: Call, out: tuple[Out, ...]) -> Array:
     """The largest element of each window along H and W; NaN when there is one. The padding does not count.
 
@@ -157,7 +158,7 @@ def max_pool_shape(call: Call) -> Shape:
     return reordered(call, pooled(call.shape("x"), windows), data, "y")
 
 
-@kernel("MaxPool", "MaxPoolV2", shape=max_pool_shape, values=("ksize", "strides"))
+@kernel("MaxPool", "MaxPoolV2", shape=max_pool_shape, values=("ksize", "strides"), cuts=plane_cuts("NHWC"))
 def max_pool(x: Array, ksize: Any, strides: Any, call: Call, out: tuple[Out, ...]) -> Array:
     """The largest element of each window along H and W, padding SAME or VALID; NaN when there is one."""
     given = {} if "ksize" in call.attrs else {"ksize": np.asarray(ksize), "strides": np.asarray(strides)}
@@ -186,7 +187,7 @@ def max_pool_3d_shape(call: Call) -> Shape:
     return reordered(call, pooled(call.shape("x"), windows), data, "y")
 
 
-@kernel("MaxPool3D", shape=max_pool_3d_shape, direct=direct_max(max_pool_3d_windows))
+@kernel("MaxPool3D", shape=max_pool_3d_shape, direct=direct_max(max_pool_3d_windows), cuts=plane_cuts("NDHWC"))
 def max_pool_3d(x: Array, call: Call, out: tuple[Out, ...]) -> Array:
     """The largest element of each window along D, H and W; NaN when there is one.
 

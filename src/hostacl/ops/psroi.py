@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from hostacl.errors import Failed
 from hostacl.ops import dims
 from hostacl.ops.call import Call
-from hostacl.ops.conv_grad import axes_like
+from hostacl.ops.conv_axes import axes_like
 from hostacl.ops.dims import Shape
 from hostacl.ops.grid_sample import reordered
 from hostacl.ops.registry import kernel

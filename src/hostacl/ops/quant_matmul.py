@@ -12,6 +12,7 @@ from hostacl.ops.call import Call
 from hostacl.ops.dims import Shape
 from hostacl.ops.gemm import flipped
 from hostacl.ops.matmul import product, product_shape
+from hostacl.ops.matmul_cuts import permuted_cuts, product_cuts
 from hostacl.ops.quant_scales import (
     check_counts,
     columns,
@@ -58,7 +59,8 @@ def rows_of(parameter: Array | None, batch: int) -> Array | None:
     return np.tile(parameter.reshape(-1, 1), (batch, 1))
 
 
-@kernel("QuantBatchMatmulV3", shape=v3_shape, mixed=("scale", "bias", "offset", "pertoken_scale", "y"))
+@kernel("QuantBatchMatmulV3", shape=v3_shape, mixed=("scale", "bias", "offset", "pertoken_scale", "y"),
+        cuts=product_cuts(beside=("bias",), by_row=("pertoken_scale",), by_column=("scale", "offset"), sums=False))
 def quant_batch_matmul_v3(
     x1: Array, x2: Array, scale: Array, offset: Array | None, bias: Array | None, pertoken_scale: Array | None,
     transpose_x1: bool, transpose_x2: bool, out: tuple[Out, ...],
@@ -153,7 +155,8 @@ def dequantized_product(x1: Array, x2: Array, scales: tuple[Array | None, Array 
 
 
 @kernel("QuantBatchMatmulV4", shape=v4_shape,
-        mixed=("x1", "x2", "bias", "x1_scale", "x2_scale", "y_scale", "y_offset", "y"))  # fmt: skip
+        mixed=("x1", "x2", "bias", "x1_scale", "x2_scale", "y_scale", "y_offset", "y"),
+        cuts=product_cuts(beside=("bias",), by_column=("y_scale", "y_offset"), grids=SCALED, sums=False))  # fmt: skip
 def quant_batch_matmul_v4(
     x1: Array, x2: Array, bias: Array | None, x1_scale: Array | None, x2_scale: Array | None, y_scale: Array | None,
     y_offset: Array | None, out: tuple[Out, ...], call: Call,
@@ -187,7 +190,8 @@ def added_shape(call: Call) -> Shape:
     return shape
 
 
-@kernel("QuantBatchMatmulInplaceAdd", shape=added_shape, mixed=("x1", "x2", "x1_scale", "x2_scale"))
+@kernel("QuantBatchMatmulInplaceAdd", shape=added_shape, mixed=("x1", "x2", "x1_scale", "x2_scale"),
+        cuts=product_cuts(grids=SCALED, sums=False))
 def quant_batch_matmul_inplace_add(
     x1: Array, x2: Array, x2_scale: Array, y: Array, x1_scale: Array | None, call: Call
 ) -> Array:  # fmt: skip
@@ -254,7 +258,8 @@ def check_perm(call: Call, name: str, perm: Any) -> None:
         raise call.refuse("HA508", f"{name} = {list(perm)}; allowed: an order of 0, 1, 2.")
 
 
-@kernel("TransposeQuantBatchMatMul", shape=transposed_shape, mixed=("x1", "x2", "bias", "x1_scale", "x2_scale", "y"))
+@kernel("TransposeQuantBatchMatMul", shape=transposed_shape, mixed=("x1", "x2", "bias", "x1_scale", "x2_scale", "y"),
+        cuts=permuted_cuts(by_row=("x1_scale",), by_column=("x2_scale",)))
 def transpose_quant_batch_matmul(
     x1: Array, x2: Array, bias: Array | None, x1_scale: Array | None, x2_scale: Array | None, perm_x1: list[int],
     perm_x2: list[int], perm_y: list[int], out: tuple[Out, ...],
@@ -277,7 +282,8 @@ def first_shape(call: Call) -> Shape:
     return shape
 
 
-@kernel("QuantBatchMatmul", shape=first_shape, mixed=("bias", "deq_scale", "y"))
+@kernel("QuantBatchMatmul", shape=first_shape, mixed=("bias", "deq_scale", "y"),
+        cuts=product_cuts(beside=("bias",), by_column=("deq_scale",), sums=False))
 def quant_batch_matmul(
     x1: Array, x2: Array, bias: Array, deq_scale: Array, adj_x1: bool, adj_x2: bool, out: tuple[Out, ...]
 ) -> Array:  # fmt: skip

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hostacl.ops import dims
+from hostacl.ops.batches import Cut
 from hostacl.ops.call import Call
 from hostacl.ops.dims import Shape
 from hostacl.ops.gemm import flipped
 from hostacl.ops.grouped import row_groups
 from hostacl.ops.matmul import product, product_shape
+from hostacl.ops.matmul_cuts import along
 from hostacl.ops.pooling import tiles
 from hostacl.ops.quant import held
 from hostacl.ops.quant_scales import check_counts, columns, factors, finished, refuse_given
@@ -52,8 +55,17 @@ def weight_dtype(call: Call) -> tuple[int, ...]:
     return (dtypes.INT8,) if call.has("quant_scale") else (code, *(dtypes.HALVES - {code}))
 
 
+def weight_cuts(call: Call) -> Iterator[Cut]:
+    """The cuts of x · weight: by rows, and by columns, for which parameters in groups are cut as the weight is."""
+    flips = int(bool(call.attr("transpose_x"))), int(bool(call.attr("transpose_weight")))
+    yield from along(call, {"x": flips[0] - 2}, -2)
+    groups, lines = ("antiquant_scale", "antiquant_offset"), ("quant_scale", "quant_offset", "bias")
+    grids = dict.fromkeys(groups, 1 - flips[1]) if call.attr("antiquant_group_size") else {}
+    yield from along(call, {"weight": -1 - flips[1]}, -1, (), lines if grids else (*lines, *groups), grids)
+
+
 @kernel("WeightQuantBatchMatmulV2", shape=weight_shape, dtype={"y": weight_dtype}, dtype_attrs={},
-        mixed=("weight", "quant_scale", "quant_offset", "bias", "y"), batch=("x",))  # fmt: skip
+        mixed=("weight", "quant_scale", "quant_offset", "bias", "y"), cuts=weight_cuts)  # fmt: skip
 def weight_quant_batch_matmul_v2(
     x: Array, weight: Array, antiquant_scale: Array, antiquant_offset: Array | None, quant_scale: Array | None,
     quant_offset: Array | None, bias: Array | None, transpose_x: bool, transpose_weight: bool, antiquant_group_size: int,

@@ -10,6 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
+from hostacl.ops.call import Call
 from hostacl.ops.operator import DtypeRule, Operator, ShapeRule
 from hostacl.ops.schema import Generation, Prototype, prototype
 from hostacl.tensors.dtypes import BOOL
@@ -40,6 +41,7 @@ def kernel(
     batch: Sequence[str] = (),
     updates: Sequence[str] = (),
     forms: Sequence[Generation] = (),
+    cuts: Callable[[Call], Iterable[Any]] | None = None,
 ) -> Callable[[Function], Function]:
     """Declares a function to be the meaning of these operators (a D twin shares it with its base).
 
@@ -64,6 +66,7 @@ def kernel(
                     direct,
                     tuple(batch),
                     tuple(updates),
+                    cuts,
                 )
             )
         return function

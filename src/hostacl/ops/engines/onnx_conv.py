@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from hostacl.ops.call import Call
 from hostacl.ops.conv_adjoint import Geometry, in_order
-from hostacl.ops.conv_grad import attribute_order, axes_like, back, data_letters, filter_letters, geometry_of, to
+from hostacl.ops.conv_axes import attribute_order, axes_like, back, data_letters, filter_letters, geometry_of, to
 from hostacl.ops.engines.onnx_model import Node, Tensor
 from hostacl.ops.engines.recipe import Change, Feed, Recipe
 from hostacl.ops.engines.sessions import Session, session

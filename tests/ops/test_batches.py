@@ -1,0 +1,130 @@
+"""Large calls in pieces: how little memory they need, what is divided how, what is left whole."""
+
+from __future__ import annotations
+
+import tracemalloc
+
+import numpy as np
+import pytest
+
+from hostacl.config import override
+from hostacl.ops import batches, conv_adjoint, correlation, deformable
+from hostacl.tensors import dtypes
+from hostacl.tensors.spec import TensorSpec
+from tests.ops.calling import bind, run
+
+SMALLER = 64
+"""How much smaller than in earnest all sizes are here; a call may then use 4 MiB."""
+
+I8, F16, F32 = np.int8, np.float16, np.float32
+FOUR, PADS = {"strides": [1] * 4, "dilations": [1] * 4}, {"pads": [1] * 4}
+IMAGE, GRADIENT, FEW = (1, 8, 400, 400), (1, 4, 400, 400), (4, 8, 3, 3)
+VOLUME, FEW_3D = (1, 8, 8, 128, 160), (4, 8, 3, 3, 3)
+POOL = {"ksize": [1, 1, 3, 3], "strides": [1, 1, 2, 2], "data_format": "NCHW"}
+POOLED = (1, 8, 200, 200)
+
+
+@pytest.mark.parametrize(("op", "dtype", "shapes", "layout", "attrs"), [
+    ("Conv2D", I8, (IMAGE, FEW), 0, {**FOUR, **PADS}),
+    ("QuantConv2D", I8, (IMAGE, FEW, "scale"), 0, {**FOUR, **PADS, "dtype": 1}),
+    ("Conv2DTransposeD", F16, (IMAGE, (8, 4, 3, 3)), 0, {**FOUR, **PADS, "input_size": [*GRADIENT]}),
+    ("Conv2DTransposeD", F16, ((1, 8, 200, 200), (8, 8, 4, 4)), 0, {"strides": [1, 1, 2, 2], **PADS, "input_size": [*IMAGE]}),
+    ("Conv2DTransposeD", F32, (IMAGE, (8, 4, 3, 3)), 0, {**FOUR, **PADS, "input_size": [*GRADIENT]}),
+    ("Conv2DTransposeD", I8, (IMAGE, (8, 4, 3, 3)), 0, {**FOUR, **PADS, "input_size": [*GRADIENT]}),
+    ("Conv3DTransposeD", F16, (VOLUME, (8, 4, 3, 3, 3)), 30,
+     {"strides": [1] * 5, "pads": [1] * 6, "input_size": [1, 4, 8, 128, 160]}),
+    ("Conv2DBackpropInputD", F16, (FEW, GRADIENT), 0, {**FOUR, **PADS, "input_size": [*IMAGE]}),
+    ("Conv2DBackpropFilterD", F16, (IMAGE, GRADIENT), 0, {**FOUR, **PADS, "filter_size": [*FEW]}),
+    ("Conv3DBackpropFilterD", F16, (VOLUME, (1, 4, 8, 128, 160)), 30,
+     {"strides": [1] * 5, "pads": [1] * 6, "filter_size": [*FEW_3D]}),
+    ("DepthwiseConv2DBackpropInputD", F16, ((1, 8, 3, 3), IMAGE), 0, {**FOUR, **PADS, "input_size": [*IMAGE]}),
+    ("DepthwiseConv2DBackpropFilterD", F16, (IMAGE, IMAGE), 0, {**FOUR, **PADS, "filter_size": [1, 8, 3, 3]}),
+    ("DeformableOffsets", F16, ((1, 16, 100, 100), (1, 27, 100, 100)), 0, {**FOUR, **PADS, "ksize": [3, 3]}),
+    ("MatMulV2", F16, ((2500, 512), (512, 16)), 2, {}), ("MatMulV2", F16, ((1200, 16), (16, 1200)), 2, {}),
+    ("MatMulV2", F16, ((2, 600000), (600000, 2)), 2, {}), ("MatMulV2", I8, ((2500, 512), (512, 16)), 2, {}),
+    ("BatchMatMul", F16, ((40, 200, 160), (40, 160, 100)), 2, {}),
+    ("FusedMatMul", F16, ((1200, 16), (16, 1200)), 2, {"fused_op_type": "relu"}),
+    ("Dot", F16, ((1200000,), (1200000,)), 2, {}),
+    ("QuantBatchMatmulV3", I8, ((2500, 512), (512, 512), "scale"), 2, {"dtype": 1}),
+    ("AvgPoolV2GradD", F16, (POOLED,), 0, {**POOL, **PADS, "padding_mode": "CALCULATED", "orig_input_shape": [*IMAGE]}),
+    ("MaxPoolV3Grad", F16, (IMAGE, POOLED, POOLED), 0, {**POOL, **PADS, "padding_mode": "CALCULATED"}),
+    ("MaxPoolWithArgmaxV1", F16, (IMAGE,), 0, {"ksize": [1, 3, 3, 1], "strides": [1, 2, 2, 1], "pads": [1] * 4}),
+    ("AdaptiveAvgPool2d", F16, (IMAGE,), 0, {"output_size": [7, 7]}),
+])  # fmt: skip
+def test_one_large_item_needs_little_memory(op, dtype, shapes, layout, attrs, monkeypatch):
+    for module, name in (
+        (batches, "LARGE_BYTES"), (batches, "PART_BYTES"), (conv_adjoint, "TILE_BYTES"), (correlation, "TILE_BYTES"),
+        (deformable, "PART_BYTES"),
+    ):  # fmt: skip
+        monkeypatch.setattr(module, name, getattr(module, name) // SMALLER)
+    inputs = [np.ones(1, np.int64) if shape == "scale" else np.ones(shape, dtype) for shape in shapes]
+    with override(dtypes="permissive"):
+        outputs = [TensorSpec(one.dtype, one.shape, one.format) for one in bind(op, inputs, layout=layout, **attrs).infer()]
+        function = bind(op, inputs, outputs, layout=layout, **attrs).function()
+    results = [np.empty(one.shape, dtypes.numpy_dtype(one.dtype)) for one in outputs]
+    tracemalloc.start()
+    with np.errstate(all="ignore"):
+        function(*inputs, *results)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < (256 << 20) // SMALLER
+
+
+def test_parts_are_nearly_equal_and_no_shorter_than_the_step():
+    for size in range(1, 40):
+        for step in range(1, 12):
+            found = list(batches.parts(size, step))
+            assert [one.start for one in found] == [0, *(one.stop for one in found[:-1])]
+            assert found[-1].stop == size
+            lengths = [one.stop - one.start for one in found]
+            assert max(lengths) - min(lengths) <= 1
+            assert len(found) == 1 or min(lengths) >= step
+
+
+@pytest.mark.parametrize("stride", [1, 2, 3])
+@pytest.mark.parametrize("padding", [0, 1])
+def test_a_transposed_convolution_with_rows_that_nothing_reaches(stride, padding, monkeypatch):
+    rng = np.random.default_rng(stride)
+    x, weight = rng.integers(-5, 6, (1, 2, 9, 4)).astype(F32), rng.integers(-5, 6, (2, 3, 2, 2)).astype(F32)
+    rest = stride - 1
+    attrs = {"strides": [1, 1, stride, stride], "pads": [padding] * 4, "output_padding": [0, 0, rest, rest],
+             "input_size": [1, 3, *(((one - 1) * stride + 2 - 2 * padding + rest) for one in (9, 4))]}  # fmt: skip
+    with override(dtypes="permissive"):
+        whole = run("Conv2DTransposeD", x, weight, layout=0, **attrs)
+        monkeypatch.setattr(batches, "LARGE_BYTES", 64)
+        monkeypatch.setattr(batches, "PART_BYTES", 16)
+        np.testing.assert_array_equal(run("Conv2DTransposeD", x, weight, layout=0, **attrs), whole)
+
+
+def test_integers_that_are_added_up_in_pieces_wrap(monkeypatch):
+    x = np.full(63, 2**30 + 7, np.int32)
+    exact = 63 * (2**30 + 7) ** 2
+    monkeypatch.setattr(batches, "LARGE_BYTES", 64)
+    monkeypatch.setattr(batches, "PART_BYTES", 16)
+    assert int(run("Dot", x, x)) == (exact + 2**31) % 2**32 - 2**31
+
+
+def test_halves_are_added_up_in_pieces_with_one_rounding(monkeypatch):
+    x, y = np.full((1, 300), 1.0, F16), np.full((300, 1), 7.0, F16)
+    y[::2] = 2.0**-9
+    monkeypatch.setattr(batches, "LARGE_BYTES", 64)
+    monkeypatch.setattr(batches, "PART_BYTES", 16)
+    exact = sum(float(one) for one in y.ravel())
+    assert run("MatMulV2", x, y)[0, 0] == np.float16(exact)
+
+
+def test_values_known_only_at_run_time_divide_too(monkeypatch):
+    x, weight = np.ones((1, 2, 12, 5), F32), np.ones((2, 2, 3, 3), F32)
+    size, attrs = np.array([1, 2, 12, 5], np.int32), {"strides": [1] * 4, "pads": [1] * 4}
+    specs = [TensorSpec(dtypes.INT32, (4,)), TensorSpec(0, weight.shape, 0), TensorSpec(0, x.shape, 0)]
+    seen = []
+    original = batches.divided
+    monkeypatch.setattr(batches, "LARGE_BYTES", 64)
+    monkeypatch.setattr(batches, "PART_BYTES", 16)
+    monkeypatch.setattr(batches, "divided", lambda *given: seen.append(1) or original(*given))
+    call = bind("Conv2DBackpropInput", specs, [TensorSpec(0, x.shape, 0)], **attrs)
+    y = np.zeros_like(x)
+    assert call.function()(size, weight, x, y) == ((1, 2, 12, 5),)
+    assert seen
+    with override(dtypes="permissive"):
+        np.testing.assert_array_equal(y, run("Conv2DBackpropInputD", weight, x, layout=0, input_size=size.tolist(), **attrs))

@@ -1,0 +1,46 @@
+"""Drawn calls of operators that divide large calls, divided into tiny pieces: the oracle sees no difference."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from hostacl.ops import batches
+from hostacl.ops.registry import find, implemented
+from random_calls.draw import draw_call, dtypes_of
+from random_calls.kinds import KINDS
+from random_calls.oracle import find_oracle
+from random_calls.run import check
+
+DIVIDED = [name for name in implemented() if (one := find(name)) and (one.cuts or one.batch) and find_oracle(name)]
+NATIVE = {"AvgPool", "AvgPoolV2", "MaxPool3D"}
+"""Run by native code alone, which needs no room, in every dtype tried here."""
+
+DRAWS = 16
+
+
+@pytest.fixture
+def pieces(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Tensors of more than 64 bytes are large; the list gets the number of each cut's places."""
+    seen: list[int] = []
+    for name in ("divided", "summed"):
+        original = getattr(batches, name)
+
+        def spy(call: Any, cut: Any, *rest: Any, original: Any = original) -> Any:
+            seen.append(cut.size)
+            return original(call, cut, *rest)
+
+        monkeypatch.setattr(batches, name, spy)
+    monkeypatch.setattr(batches, "LARGE_BYTES", 64)
+    monkeypatch.setattr(batches, "PART_BYTES", 16)
+    return seen
+
+
+@pytest.mark.parametrize("op_type", DIVIDED)
+def test_pieces_give_what_the_whole_gives(op_type: str, pieces: list[int]) -> None:
+    first, *others = dtypes_of(op_type)
+    for code in {first, *others[:1], *others[-1:]}:
+        for seed in range(DRAWS):
+            check(draw_call(op_type, code, KINDS[seed % len(KINDS)], seed, 3))
+    assert pieces or op_type in NATIVE
