@@ -60,8 +60,8 @@ def along(
     (result,) = call.outputs
     size = call.outputs[result].specs[0].shape[axis]
     extra = {name: axis for name in beside if call.has(name) and _dim(call, name, axis) not in (1, None)}
-    flat = dict.fromkeys(by_line) | grids
-    for name, place in flat.items():
+    lines: dict[str, int | None] = {**dict.fromkeys(by_line), **grids}
+    for name, place in lines.items():
         if not call.has(name) or prod(shape := call.spec(name).shape) == 1:
             continue
         if place is not None and len(shape) > 1:
