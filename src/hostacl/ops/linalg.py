@@ -165,7 +165,7 @@ def svd(x: Array, compute_uv: bool, full_matrices: bool) -> tuple[Any, ...]:
 
     A matrix with a NaN or infinity fails.
     """
-    wrong = ~np.isfinite(x).all(axis=(-2, -1))
+    wrong = np.asarray(~np.isfinite(x).all(axis=(-2, -1)))
     if wrong.any():
         raise Failed("HA519", f"Svd: {which(wrong, x)} is not finite; it has no singular values.")
     if not compute_uv:
