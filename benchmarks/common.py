@@ -25,7 +25,7 @@ def fair_environment() -> None:
 def seconds(function: Callable[[], object], repeat: int, clock: Callable[[], float] = time.perf_counter) -> float:
     """Seconds of one call, over a loop of so many, as in a program that makes one after the other.
 
-    Threads of what ran before are let go to sleep first; what that costs the machine itself is paid by a call that does not count.
+    Threads of what ran before are let go to sleep first; a call that does not count wakes the machine up again.
     """
     time.sleep(SETTLE)
     function()

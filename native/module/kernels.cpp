@@ -83,7 +83,7 @@ PyObject* make_module() {
   PyObject* module = PyModule_Create(&definition);
   if (module == nullptr) return nullptr;
   for (PyMethodDef* methods : {setting_methods, elementwise_methods, convert_methods, row_methods, reduce_methods, scan_methods,
-                               ufunc_methods, scatter_methods, copy_methods, convolve_methods, pooling_methods}) {
+                               ufunc_methods, scatter_methods, centred_methods, copy_methods, convolve_methods, pooling_methods}) {
     if (PyModule_AddFunctions(module, methods) < 0) {
       Py_DECREF(module);
       return nullptr;

@@ -91,6 +91,7 @@ extern PyMethodDef reduce_methods[];
 extern PyMethodDef scan_methods[];
 extern PyMethodDef ufunc_methods[];
 extern PyMethodDef scatter_methods[];
+extern PyMethodDef centred_methods[];
 extern PyMethodDef copy_methods[];
 extern PyMethodDef convolve_methods[];
 extern PyMethodDef pooling_methods[];

@@ -196,6 +196,15 @@ def axis_argmax(x: _Array, out: NDArray[np.int64], /) -> None:
 def axis_argmin(x: _Array, out: NDArray[np.int64], /) -> None:
     """Where the first smallest element of each line is, a NaN being the smallest."""
 
+def axis_squares(x: _Array, centre: _Array | None, out: NDArray[np.float64], /) -> None:
+    """Σ (x - centre)² of each line of float32 or halves, in float32 runs that are added in float64.
+
+    centre: one float32 a line, or of x's shape and dtype; None is 0.
+    """
+
+def axis_exponentials(x: _Array, centre: _Array | None, out: NDArray[np.float64], /) -> None:
+    """Σ e^(x - centre) likewise."""
+
 def running_sum(x: _Array, out: _Array, exclusive: bool, reverse: bool, /) -> None:
     """Running sums along the middle axis: halves in float32, else in float64; out has x's shape and dtype, may be x."""
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from hostacl import _kernels
 from hostacl.ops.call import Call
+from hostacl.ops.centred import about_mean, deviation, direct_lines, listed_axes, log_sum, log_sum_exp, square_sum
 from hostacl.ops.reduce import Axes, axes_of, direct_reduction, reduced_by, reduction, sum_over
 from hostacl.ops.registry import kernel
 from hostacl.ops.shapes import reduced
@@ -125,8 +126,8 @@ reduction("ReduceMin", "ReduceMinD", function=min_over, direct=direct_reduction(
 reduction("ReduceProd", "ReduceProdD", function=prod_over, direct=direct_reduction(_kernels.axis_product))
 reduction("ReduceAny", "ReduceAnyD", function=any_over, direct=direct_truth(np.logical_or))
 reduction("ReduceAll", "ReduceAllD", function=all_over, direct=direct_truth(np.logical_and))
-reduction("ReduceLogSum", function=log_sum_over)
-reduction("ReduceLogSumExp", function=log_sum_exp_over)
+reduction("ReduceLogSum", function=log_sum_over, direct=direct_lines(listed_axes("axes"), log_sum))
+reduction("ReduceLogSumExp", function=log_sum_exp_over, direct=direct_lines(listed_axes("axes"), log_sum_exp))
 
 
 @kernel("ReduceMeanD", shape=reduced(), direct=direct_reduction(_kernels.axis_sum, mean=True, noop=False))
@@ -163,7 +164,7 @@ def reduce_mean_with_count(x: Array, count: Array, count_sum: Array, axes: list[
     return sum_over(x * weight, axes_of(axes, x.ndim, True), keep_dims)
 
 
-@kernel("SquareSumV1", shape=reduced("x", "axis"))
+@kernel("SquareSumV1", shape=reduced("x", "axis"), direct=direct_lines(listed_axes("axis"), square_sum))
 def square_sum_v1(x: Array, axis: list[int], keep_dims: bool) -> Any:
     """The sum of squares over axes, in float32 blocks; an empty list squares and sums nothing up."""
     return sum_over(x * x, axes_of(axis, x.ndim, True), keep_dims)
@@ -191,20 +192,31 @@ def degrees(unbiased: bool, correction: int | None) -> int:
     return (1 if correction is None else correction) if unbiased else 0
 
 
-@kernel("ReduceStdWithMean", shape=over_dims())
+def finished_std(call: Call) -> Callable[[Array], Array]:
+    """The root of a variance, or with invert 1/√(variance + epsilon)."""
+    invert, epsilon = call.attr("invert"), call.attr("epsilon")
+    return lambda spread: 1 / np.sqrt(spread + epsilon) if invert else np.sqrt(spread)
+
+
+def finished_update(call: Call) -> Callable[[Array], Array]:
+    """The variance, or with if_std its root."""
+    return np.sqrt if call.attr("if_std") else np.asarray
+
+
+@kernel("ReduceStdWithMean", shape=over_dims(), direct=direct_lines(listed_axes("dim"), about_mean(finished_std)))
 def reduce_std_with_mean(
     x: Array, mean: Array, dim: list[int], unbiased: bool, keepdim: bool, invert: bool, epsilon: float, correction: int | None
 ) -> Any:
     """The standard deviation over axes ``dim`` (none: all), about a mean that broadcasts to x; divided by n - correction.
 
-    With invert 1/√(variance + epsilon). Computed in float64.
+    With invert 1/√(variance + epsilon).
     """
     over = axes_of(dim, x.ndim, False)
     spread = variance(x, mean, over, keepdim, degrees(unbiased, correction))
     return 1 / np.sqrt(spread + epsilon) if invert else np.sqrt(spread)
 
 
-@kernel("ReduceStdV2Update", shape=over_dims())
+@kernel("ReduceStdV2Update", shape=over_dims(), direct=direct_lines(listed_axes("dim"), about_mean(finished_update)))
 def reduce_std_v2_update(
     x: Array, mean: Array, dim: list[int], if_std: bool, unbiased: bool, keepdim: bool, correction: int | None
 ) -> Any:
@@ -213,7 +225,7 @@ def reduce_std_v2_update(
     return np.sqrt(spread) if if_std else spread
 
 
-@kernel("ReduceStd", shape=over_dims())
+@kernel("ReduceStd", shape=over_dims(), direct=direct_lines(listed_axes("dim"), deviation))
 def reduce_std(x: Array, dim: list[int], unbiased: bool, keepdim: bool) -> Any:
     """The standard deviation and the mean over axes ``dim`` (none: all); divided by n - 1 when unbiased, else by n."""
     over = axes_of(dim, x.ndim, False)
