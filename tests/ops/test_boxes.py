@@ -124,6 +124,44 @@ def test_windows_cut_boxes_and_measure_them():
     assert found[0, 0].tolist() == [0, 0, 0.5, 0.25]
 
 
+def test_measuring_in_the_window_does_not_change_which_boxes_stay():
+    """Many of these cover each other by exactly the threshold, which rounding would move either way."""
+    rng = np.random.default_rng(2)
+    boxes = np.sort(rng.integers(0, 16, (8, 40, 3, 2, 2)), 3).reshape(8, 40, 3, 4).astype(np.float16) / 2
+    scores = (rng.integers(0, 8, (8, 40, 3)) / 8).astype(np.float16)
+    window = np.array([[1, 1, 6, 7], [0, 0, 4, 8]] * 4, np.float16)
+    limits = {"score_threshold": 0.2, "iou_threshold": 0.5, "max_size_per_class": 20, "max_total_size": 60}
+    plain, *chosen = run("BatchMultiClassNonMaxSuppression", boxes, scores, window, **limits)
+    shares, *same = run("BatchMultiClassNonMaxSuppression", boxes, scores, window, change_coordinate_frame=True, **limits)
+    for one, other in zip(chosen, same, strict=True):
+        np.testing.assert_array_equal(one, other)
+    low, size = np.tile(window[:, :2], 2), np.tile(window[:, 2:] - window[:, :2], 2)
+    there = np.arange(60) < chosen[-1][:, None]
+    want = np.where(there[..., None], (plain - low[:, None].astype(float)) / size[:, None], 0)
+    np.testing.assert_allclose(shares.astype(float), want, atol=1e-3)
+
+
+@pytest.mark.parametrize("op", ["PSROIPoolingV2", "PSROIPoolingGradV2D", "ROIAlign", "ROIAlignGrad"])
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+@pytest.mark.parametrize("place", range(5))
+def test_regions_that_are_no_place_fail_by_name_or_count_nothing(op, bad, place):
+    rois = np.array([0, 1, 1, 3, 3], np.float32)
+    rois[place] = bad
+    if op.startswith("PS"):
+        rest = {"spatial_scale": 1.0, "output_dim": 1, "group_size": 2}
+        x, rois = np.ones((1, 4, 5, 5) if op == "PSROIPoolingV2" else (1, 1, 2, 2), np.float32), rois[None, :, None]
+        rest |= {} if op == "PSROIPoolingV2" else {"input_size": [5, 5]}
+    else:
+        rest = {"spatial_scale": 1.0, "pooled_height": 2, "pooled_width": 2, "sample_num": 2}
+        x, rois = np.ones((1, 1, 5, 5) if op == "ROIAlign" else (1, 1, 2, 2), np.float32), rois[None]
+        rest |= {} if op == "ROIAlign" else {"xdiff_shape": [1, 1, 5, 5]}
+    if op.startswith("PS") or place == 0:
+        with pytest.raises(Failed, match="rois"):
+            run(op, x, rois, **rest)
+    else:
+        assert np.isfinite(run(op, x, rois, **rest)).all()
+
+
 def test_cells_that_hold_a_center():
     given = {"featmap_size": [2, 3], "strides": [10, 20], "num_base_anchors": 2}
     flags = run("AnchorResponseFlags", f32([[20, 0, 28, 10]]), **given)

@@ -97,8 +97,9 @@ def fixed_bins(call: Call) -> Shape:
 @kernel("HistogramFixedWidth", "HistogramFixedWidthD", shape=fixed_bins, values=("nbins",))
 def histogram_fixed_width(x: Array, range: Array, nbins: Any, call: Call) -> Array:
     """How many elements of x fall into each of nbins equal bins of the range; what lies outside counts in the outer ones."""
-    if range.size != 2 or not float(range.ravel()[0]) < float(range.ravel()[1]):
-        raise call.refuse("HA519", f"range = {range.ravel().tolist()}; allowed: two numbers, the first below the second.")
+    if range.size != 2 or not -np.inf < float(range.ravel()[0]) < float(range.ravel()[1]) < np.inf:
+        told = "allowed: two finite numbers, the first below the second."
+        raise call.refuse("HA519", f"range = {range.ravel().tolist()}; {told}")
     low, high, bins = float(range.ravel()[0]), float(range.ravel()[1]), runtime.one(nbins)
     part = x.reshape(-1).astype(np.float64)
     part = part[~np.isnan(part)]

@@ -91,7 +91,7 @@ def batch_multi_class_non_max_suppression(
     for image in range(images):
         valid = count if num_valid_boxes is None else min(max(int(num_valid_boxes[image]), 0), count)
         window = None if clip_window is None else clip_window[image].astype(np.float64)
-        cut, alive = in_window(wide[image, :valid].astype(np.float64), window, change_coordinate_frame)
+        cut, alive = in_window(wide[image, :valid].astype(np.float64), window)
         found: list[tuple[Array, Array, Array]] = []
         for label in range(classes):
             group, score = label % cut.shape[1], scores[image, :valid, label]
@@ -105,18 +105,24 @@ def batch_multi_class_non_max_suppression(
         order = np.argsort(-columns[1], kind="stable")[:max_total_size]
         for target, part in zip(results, columns, strict=False):
             target[image, : order.size] = part[order]
+        if window is not None and change_coordinate_frame:
+            results[0][image, : order.size] = measured(results[0][image, : order.size], window)
         results[3][image] = order.size
     return tuple(results)
 
 
-def in_window(boxes: Array, window: Array | None, relative: bool) -> tuple[Array, Array]:
-    """The boxes (…, 4) cut to a window, measured in it when asked, and which of them are left."""
+def in_window(boxes: Array, window: Array | None) -> tuple[Array, Array]:
+    """The boxes (…, 4) cut to a window, and which of them are left."""
     if window is None:
         return boxes, np.ones(boxes.shape[:-1], np.bool_)
+    boxes = np.clip(boxes, np.tile(window[:2], 2), np.tile(window[2:], 2))
+    return boxes, np.prod(boxes[..., 2:] - boxes[..., :2], axis=-1) > 0
+
+
+def measured(boxes: Array, window: Array) -> Array:
+    """Boxes (…, 4) as shares of a window; after the others were chosen, so that no rounding changes what they cover."""
     low, high = np.tile(window[:2], 2), np.tile(window[2:], 2)
-    boxes = np.clip(boxes, low, high)
-    alive = np.prod(boxes[..., 2:] - boxes[..., :2], axis=-1) > 0
-    return (boxes - low) / np.where(high == low, 1, high - low) if relative else boxes, alive
+    return np.asarray((boxes - low) / np.where(high == low, 1, high - low))
 
 
 def selected_shape(call: Call) -> list[Shape]:

@@ -56,6 +56,7 @@ def halves_up(x: Array) -> Array:
 def bins(rois: Array, images: int, plane: tuple[int, int], size: int, scale: float, op: str) -> Iterator[tuple[Any, ...]]:
     """(region, image, row of the bin, column of the bin, rows, columns) of all bins that hold pixels."""
     rows = np.moveaxis(rois, 1, 2).reshape(-1, 5).astype(np.float64)
+    check_corners(op, rows)
     low, high = halves_up(rows[:, 1:3]) * scale, (halves_up(rows[:, 3:]) + 1) * scale
     each = np.maximum(high - low, LEAST) / size
     for region, row in enumerate(rows):
@@ -69,6 +70,13 @@ def bins(rois: Array, images: int, plane: tuple[int, int], size: int, scale: flo
         for i, j in product_of(range(size), range(size)):
             if ends[0][i].start < ends[0][i].stop and ends[1][j].start < ends[1][j].stop:
                 yield region, int(row[0]), i, j, ends[0][i], ends[1][j]
+
+
+def check_corners(op: str, rows: Array) -> None:
+    """Fails for regions whose corners say no place."""
+    if not (finite := np.isfinite(rows)).all():
+        region, at = (int(one) for one in np.argwhere(~finite)[0])
+        raise Failed("HA510", f"{op}: region {region} of rois holds {rows[region, at]:g}; allowed: finite numbers.")
 
 
 @kernel("PSROIPoolingV2", shape=pooled_shape)

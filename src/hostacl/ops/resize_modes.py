@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from math import isfinite
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -97,10 +98,12 @@ def places_of(call: Call, name: str, count: int, rank: int, layout: int) -> list
 
 
 def numbers_at(call: Call, name: str, given: Sequence[float], rank: int, layout: int) -> dict[int, float]:
-    """The numbers of a list by axis; refuses a list of another length."""
+    """The numbers of a list by axis; refuses a list of another length, or with what is not finite."""
     places = places_of(call, name, len(given), rank, layout)
     if places is None:
         raise call.refuse("HA508", f"{name} = {list(given)}; allowed: {rank} numbers, or up to {max(rank - 2, 0)} for H, W ….")
+    if any(isinstance(one, float) and not isfinite(one) for one in given):
+        raise call.refuse("HA519", f"{name} = {list(given)}; allowed: finite numbers.")
     return dict(zip(places, given, strict=True))
 
 
