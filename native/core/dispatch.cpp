@@ -49,8 +49,11 @@ class OperatorTask : public Task {
     std::string describe() const override { return "operator " + std::string(request_->op); }
     unsigned uses(uintptr_t start, uintptr_t end) const override {
         unsigned found = 0;
-        for (const Argument& input : request_->inputs)
-            if (!input.is_const && input.copy.empty() && lies_in(input, start, end)) found |= kReads;
+        for (size_t i = 0; i < request_->inputs.size(); i++) {
+            const Argument& input = request_->inputs[i];
+            if (input.is_const || !input.copy.empty() || !lies_in(input, start, end)) continue;
+            found |= request_->plan->updates(i) ? kReads | kWrites : kReads;
+        }
         for (const Argument& output : request_->outputs)
             if (lies_in(output, start, end)) found |= kWrites;
         return found;

@@ -6,6 +6,7 @@
 #include "core/memory.hpp"
 #include "core/stream.hpp"
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
@@ -26,7 +27,11 @@ struct Plan {
     Shapes shapes = Shapes::Exact;
     uint64_t model = 0;                 // the number of its model, for dropping
     bool in_place = false;              // an output may be an input
+    std::vector<int64_t> updated;       // inputs that are written, too, though no output stands for them
     uint64_t last_use = 0;              // on a clock that counts uses; machine lock held
+    bool updates(size_t input) const {
+        return std::find(updated.begin(), updated.end(), static_cast<int64_t>(input)) != updated.end();
+    }
     virtual ~Plan() = default;
 };
 using PlanPtr = std::shared_ptr<Plan>;

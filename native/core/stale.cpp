@@ -21,7 +21,8 @@ void note(Stream& stream, const Request& request, const Argument& argument, Use 
 } // namespace
 
 void note_touched(Stream& stream, const Request& request) {
-    for (const Argument& input : request.inputs) note(stream, request, input, kReads);
+    for (size_t i = 0; i < request.inputs.size(); i++)
+        note(stream, request, request.inputs[i], request.plan->updates(i) ? kWrites : kReads);
     for (const Argument& output : request.outputs) note(stream, request, output, kWrites);
     while (stream.touched.size() > kMostTouched) stream.touched.pop_front();
 }

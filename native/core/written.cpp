@@ -164,6 +164,10 @@ void track_reads(const Request& request) {
 void track_writes(const Request& request) {
     for (const Argument& output : request.outputs)
         if (!output.absent) track_fill(output.block, output.data, output.bytes);
+    for (int64_t place : request.plan->updated) {
+        const Argument& input = request.inputs[static_cast<size_t>(place)];
+        track_fill(input.block, input.data, input.bytes);
+    }
 }
 
 void trust(const BlockPtr& block) {

@@ -27,7 +27,8 @@ struct ArraySpec {
 struct PythonPlan : Plan {
     Ref function, label;
     std::vector<ArraySpec> inputs, outputs;
-    std::vector<int64_t> watched; // of each output its aclDataType when results are looked at for overflow, else -1; empty: none is
+    // Of each output, then each updated input, its aclDataType when it is looked at for overflow, else -1; empty: none is.
+    std::vector<int64_t> watched;
     bool saturates = false;
 };
 
@@ -75,7 +76,9 @@ PythonPlan* read_plan(PyObject* object) {
     plan->in_place = in_place.get() == Py_True;
     Ref watched = Ref::take(PyObject_GetAttrString(object, "watched"));
     Ref saturates = Ref::take(PyObject_GetAttrString(object, "saturates"));
+    Ref updated = Ref::take(PyObject_GetAttrString(object, "updated"));
     if (!watched || !saturates || !read_dims(watched.get(), &plan->watched)) return nullptr;
+    if (!updated || !read_dims(updated.get(), &plan->updated)) return nullptr;
     plan->saturates = saturates.get() == Py_True;
     if (!read_specs(inputs.get(), &plan->inputs) || !read_specs(outputs.get(), &plan->outputs)) return nullptr;
     return plan.release();
@@ -279,11 +282,14 @@ size_t product(const std::vector<int64_t>& dims) {
 void look_at_results(const PythonPlan& plan, const Request& request) {
     constexpr size_t kLarge = 1 << 18; // from here on other threads may run meanwhile
     for (size_t i = 0; i < plan.watched.size(); i++) {
-        const Argument& output = request.outputs[i];
-        if (plan.watched[i] < 0 || !output.data || output.absent) continue;
-        size_t count = product(i < request.true_shapes.size() ? request.true_shapes[i] : plan.outputs[i].dims);
+        bool is_output = i < plan.outputs.size();
+        size_t place = is_output ? i : static_cast<size_t>(plan.updated[i - plan.outputs.size()]);
+        const Argument& result = is_output ? request.outputs[place] : request.inputs[place];
+        if (plan.watched[i] < 0 || !result.data || result.absent) continue;
+        const auto& dims = is_output ? plan.outputs[place].dims : plan.inputs[place].dims;
+        size_t count = product(is_output && i < request.true_shapes.size() ? request.true_shapes[i] : dims);
         PyThreadState* state = count > kLarge ? PyEval_SaveThread() : nullptr;
-        look_for_overflow(output.data, count, static_cast<int32_t>(plan.watched[i]), plan.saturates);
+        look_for_overflow(result.data, count, static_cast<int32_t>(plan.watched[i]), plan.saturates);
         if (state) PyEval_RestoreThread(state);
     }
 }

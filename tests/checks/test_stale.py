@@ -145,3 +145,17 @@ def test_a_call_that_waits_itself(stream: int) -> None:
     host, _ = acl.rt.malloc_host(16)
     assert acl.rt.memcpy(host, 16, y.pointer, 16, D2H) == 0
     assert take() == []
+
+
+@pytest.mark.parametrize("scheduler", ["eager", "deferred"])
+def test_a_slot_that_is_updated_counts_as_written(stream: int, scheduler: str) -> None:
+    """Not an output of ApplyMomentum, yet it holds what the operator gave."""
+    var, accum, grad = (device(np.ones(2, np.float32)) for _ in range(3))
+    one = device(np.ones(1, np.float32))
+    with hostacl.settings(scheduler=scheduler):
+        assert build_and_execute("ApplyMomentum", [var, accum, one, grad, one], [var], stream=stream) == 0
+        assert read(accum) == ["HA330"]
+        assert read(grad) == []
+        assert acl.rt.synchronize_stream(stream) == 0
+        assert read(accum) == []
+    np.testing.assert_array_equal(accum.read(), [2, 2])

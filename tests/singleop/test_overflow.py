@@ -120,6 +120,19 @@ def test_only_what_was_written_of_an_output_counts():
     assert by_function() == 0
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float16, ml_dtypes.bfloat16])
+def test_a_slot_that_no_output_shows_counts(dtype):
+    """The sum of squares overflows, the variable that it divides does not."""
+    large = float(ml_dtypes.finfo(dtype).max) ** 0.625
+    var, accum, one = (device(np.ones(3, dtype)) for _ in range(3))
+    run("ApplyAdagrad", var, accum, device(np.ones(1, dtype)), one, outputs=[var])
+    assert by_function() == 0
+    run("ApplyAdagrad", var, accum, device(np.ones(1, dtype)), device(np.full(3, large, dtype)), outputs=[var])
+    assert np.isfinite(var.read().astype(np.float64)).all()
+    assert np.isinf(accum.read().astype(np.float64)).all()
+    assert by_function() == 1
+
+
 def test_plans_and_handles_made_before_see_it_too():
     large, y = device(np.full(4000, 3e38, np.float32)), device(np.zeros(4000, np.float32))
     assert build_and_execute("Add", [large, large], [y]) == 0

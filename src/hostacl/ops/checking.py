@@ -17,6 +17,9 @@ INDEX_TYPES = frozenset({dtypes.INT32, dtypes.INT64})
 
 MAX_RANK = 8
 
+HOST = 1
+"""The memory type of a tensor whose bytes lie in host memory."""
+
 
 def check_dtypes(call: Call) -> None:
     """Each tensor's dtype is allowed, and tensors with equal dtype lists have one dtype."""
@@ -28,6 +31,14 @@ def check_dtypes(call: Call) -> None:
     for name, bound in call.outputs.items():
         if bound.given and not bound.specs[0].absent:
             _check_output(call, name, bound)
+
+
+def check_updated(call: Call) -> None:
+    """Inputs that are written, too, lie in device memory: const data and what is copied from the host would lose it."""
+    for name in call.operator.updates:
+        if call.has(name) and (call.spec(name).const is not None or call.spec(name).placement == HOST):
+            told = "is const" if call.spec(name).const is not None else "is placed in host memory"
+            raise call.refuse("HA519", f"{name} {told}; it is updated in place. Give it device memory.")
 
 
 def _check_dtype(call: Call, bound: Bound, index: int, spec: TensorSpec) -> None:

@@ -35,14 +35,14 @@ def optimizer(
             assert known is not None, op_type
             outputs = {decl.name for decl in known.outputs}
             hidden = [name for name in slots if name not in outputs]
-            kernel(op_type, shape=shape_rule(slots, grad, scalars, hidden, check), updates=hidden)(function)
+            kernel(op_type, shape=shape_rule(slots, grad, scalars, check), updates=hidden)(function)
         return function
 
     return declare
 
 
 def shape_rule(
-    slots: Sequence[str], grad: str, scalars: Sequence[str], hidden: Sequence[str], check: Callable[[Call], None] | None
+    slots: Sequence[str], grad: str, scalars: Sequence[str], check: Callable[[Call], None] | None
 ) -> Callable[[Call], list[Shape]]:
     """The shape of the variable for it and each slot that is an output; scalars have one element."""
 
@@ -54,9 +54,6 @@ def shape_rule(
         for name in scalars:
             if call.has(name) and (size := dims.count(call.shape(name))) != 1 and dims.known(size):
                 raise call.refuse("HA504", f"{name} = {dims.text(call.shape(name))}; allowed: one element.")
-        for name in hidden:
-            if call.has(name) and call.spec(name).const is not None:
-                raise call.refuse("HA519", f"{name} is const; it is updated in place. Give it device memory.")
         return [shape] * len(call.outputs)
 
     return rule

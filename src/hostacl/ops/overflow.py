@@ -32,7 +32,16 @@ def status() -> Status:
     return _status
 
 
+def updated(call: Call) -> tuple[int, ...]:
+    """The places of the inputs that are written, too, though no output stands for them."""
+    return tuple(call.inputs[name].positions[0] for name in call.operator.updates if call.has(name))
+
+
 def watched(call: Call, outputs: Sequence[TensorSpec]) -> tuple[int, ...]:
-    """For each output its dtype's code when it holds floats, else -1; nothing for an operator that only moves elements."""
-    codes = tuple(spec.dtype if not spec.absent and spec.dtype in dtypes.FLOATS | dtypes.COMPLEXES else -1 for spec in outputs)
+    """For each output, then each updated input, its dtype's code when it holds floats, else -1.
+
+    Nothing for an operator that only moves elements.
+    """
+    written = (*outputs, *(call.spec(name) for name in call.operator.updates if call.has(name)))
+    codes = tuple(spec.dtype if not spec.absent and spec.dtype in dtypes.FLOATS | dtypes.COMPLEXES else -1 for spec in written)
     return () if call.operator.bits or set(codes) <= {-1} else codes

@@ -211,7 +211,7 @@ def _updates(
 
     def write(values: Sequence[Any], arrays: Sequence[Any]) -> None:
         for value, (place, spec) in zip(values, targets, strict=False):
-            if value is not None:
+            if value is not None and arrays[place].nbytes:
                 _write(np.asarray(value), _unlocked(arrays[place]), spec, bits, saturate, soc)
 
     return write
@@ -219,7 +219,7 @@ def _updates(
 
 def _unlocked(array: Array) -> Array:
     """The memory of an input, which comes locked, as an array that can be written."""
-    if array.flags.writeable or array.nbytes == 0:
+    if array.flags.writeable:
         return array
     memory = (ctypes.c_byte * array.nbytes).from_address(array.ctypes.data)
     return np.frombuffer(memoryview(memory).cast("B"), np.uint8).view(array.dtype).reshape(array.shape)

@@ -17,7 +17,7 @@ from hostacl.config import override, settings
 from hostacl.errors import AclError, Refused
 from hostacl.ops import registry, schema
 from hostacl.ops.call import Call
-from hostacl.ops.overflow import watched
+from hostacl.ops.overflow import updated, watched
 from hostacl.ops.refusals import refused
 from hostacl.singleop import custom, library
 from hostacl.singleop.keys import Attr
@@ -58,8 +58,8 @@ class Plan:
     ``function`` takes an array for every tensor, inputs then outputs (None for one left out). ``inputs`` and ``outputs``
     say which: a new one over the tensor's memory, one that is used as it is (const data), or None. ``shapes`` is EXACT,
     BY_VALUES or BY_DATA; ``model`` is the model's number; ``label`` is the call in one line. ``watched`` are the dtype codes
-    of outputs that are looked at for overflow (-1: not that one), ``saturates``: whether halves saturate. ``in_place``:
-    an output may be an input.
+    of outputs, then of ``updated``, that are looked at for overflow (-1: not that one), ``saturates``: whether halves
+    saturate. ``updated`` are the places of inputs that are written, too. ``in_place``: an output may be an input.
     """
 
     function: Callable[..., Any]
@@ -69,6 +69,7 @@ class Plan:
     model: int
     label: str
     watched: tuple[int, ...]
+    updated: tuple[int, ...]
     saturates: bool
     in_place: bool
 
@@ -149,6 +150,7 @@ def _plan(model: Model, inputs: Tensors, outputs: Tensors) -> Plan:
         model=library.number(model),
         label=call_text(model.op_type, inputs, outputs, model.attrs),
         watched=watched(call, outputs),
+        updated=updated(call),
         saturates=settings().saturate,
         in_place=_works_in_place(call),
     )
