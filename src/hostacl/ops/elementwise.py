@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from hostacl import _kernels
 from hostacl.config import settings
+from hostacl.ops import precision
 from hostacl.ops.call import Call
 from hostacl.ops.declare import binary, direct_binary, direct_unary, unary
 from hostacl.ops.precision import half_by_table
@@ -90,19 +91,43 @@ binary(
 )
 
 
+def float_power(base: Array, exponent: Any) -> Array:
+    """base to the exponent as IEEE's pow has it; for exponents 0.5 NumPy's square root gives NaN for -Inf, -0 for -0."""
+    result: Array = np.asarray(np.power(base, exponent))
+    halves = np.equal(exponent, 0.5)
+    if result.dtype.kind == "f" and halves.any():
+        result = np.where(halves & np.isneginf(base), result.dtype.type(np.inf), result)
+        result = np.where(halves & (base == 0), result.dtype.type(0), result)
+    return result
+
+
 def power(x1: Array, x2: Array) -> Array:
     """x1 to the x2. Integers stay integers: a negative exponent gives 1 or -1 for those bases, else 0."""
-    if np.result_type(x1, x2).kind not in "iu" or not np.any(x2 < 0):
-        result: Array = np.power(x1, x2)
-        return result
+    if np.result_type(x1, x2).kind not in "iu":
+        return float_power(x1, x2)
+    if not np.any(x2 < 0):
+        return np.asarray(np.power(x1, x2))
     x1, x2 = np.broadcast_arrays(x1, x2)
     fraction = np.where(x1 == 1, 1, np.where(x1 == -1, 1 - 2 * (x2 & 1), 0))
     return np.where(x2 < 0, fraction, np.power(x1, np.maximum(x2, 0)))
 
 
 def direct_power(call: Call) -> Any:
-    """NumPy's own power for float tensors of one type."""
-    return direct_binary(call, np.power) if call.dtype("x1") in dtypes.FLOATS | dtypes.COMPLEXES else None
+    """NumPy's own power for float tensors of one type, but for exponents of 0.5 that several bases share."""
+    code = call.dtype("x1")
+    fast = direct_binary(call, np.power) if code in dtypes.FLOATS | dtypes.COMPLEXES else None
+    if fast is None or code in dtypes.COMPLEXES or (call.shape("x2"),) == call.shapes_out:
+        return fast
+    saturate = settings().saturate
+
+    def run(x1: Array, x2: Array, y: Array) -> None:
+        exponent = precision.widen(x2, code)
+        if np.any(exponent == 0.5):
+            precision.store(float_power(precision.widen(x1, code), exponent), y, code, saturate)
+        else:
+            fast(x1, x2, y)
+
+    return run
 
 
 binary("Pow", power, promote=True, direct=direct_power)

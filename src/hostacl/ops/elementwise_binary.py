@@ -258,16 +258,29 @@ def add_mat_mat_elements(c: Array, a: Array, b: Array, beta: Array, alpha: Array
 
 
 def direct_lerp(call: Call) -> Any:
-    """The native loop of floats."""
-    if not all_floats(call):
-        return in_blocks(call)
-    return lambda start, end, weight, y: _kernels.interpolate(start, end, weight, 0.0, y)
+    """The native loop of floats, and float64 where its difference of two large numbers may have been out of range."""
+    slow = in_blocks(call)
+    if slow is None or not all_floats(call):
+        return slow
+
+    def run(start: Array, end: Array, weight: Array, y: Array) -> None:
+        if any(np.may_share_memory(one, y) for one in (start, end, weight)):
+            slow(start, end, weight, y)
+            return
+        _kernels.interpolate(start, end, weight, 0.0, y)
+        finite = np.empty(y.shape, np.bool_)
+        _kernels.is_finite(y, finite)
+        if not finite.all():
+            slow(start, end, weight, y)
+
+    return run
 
 
 @kernel("Lerp", shape=broadcast("start", "end", "weight"), direct=direct_lerp)
 def lerp(start: Array, end: Array, weight: Array) -> Array:
-    """start + weight·(end - start)."""
-    return start + weight * (end - start)
+    """start + weight·(end - start), which is in range wherever the result is."""
+    wide = np.float64 if start.dtype == np.float32 else start.dtype
+    return start + np.multiply(weight, np.subtract(end, start, dtype=wide), dtype=wide)
 
 
 def native_three(loop: Callable[..., None]) -> Callable[[Call], Any]:

@@ -12,6 +12,7 @@ from hostacl import _kernels
 from hostacl.ops import special
 from hostacl.ops.call import Call
 from hostacl.ops.declare import direct_unary, floats_by, unary, with_attributes
+from hostacl.ops.elementwise import float_power
 from hostacl.ops.registry import kernel
 from hostacl.ops.shapes import broadcast, same_as
 from hostacl.tensors import dtypes
@@ -127,9 +128,12 @@ unary("Inv", reciprocal, dtypes={"y": LEFT_OUT}, dtype={"y": own_dtype}, direct=
 
 @kernel("Power", shape=same_as("x"), direct=with_attributes)
 def power(x: Array, power: float, scale: float, shift: float) -> Array:
-    """(scale·x + shift)^power, computed in float64; NaN for a negative base and a broken exponent, 1 for power 0."""
+    """(scale·x + shift)^power in float64, as IEEE's pow; scale 1 and shift 0 leave x as it is, -0, too.
+
+    NaN for a negative base and a broken exponent, but Inf for -Inf; 1 for power 0.
+    """
     base = x.astype(np.float64) if (scale, shift) == (1, 0) else x.astype(np.float64) * scale + shift
-    return base if power == 1 else np.power(base, power)
+    return base if power == 1 else float_power(base, power)
 
 
 def round_integers(x: Array, decimals: int) -> Array:

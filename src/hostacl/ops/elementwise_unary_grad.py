@@ -28,8 +28,8 @@ def abs_grad(y: Array, dy: Array) -> Array:
 
 @gradient("AtanGrad")
 def atan_grad(y: Array, dy: Array) -> Array:
-    """dy/(1 + y²), where y is the input of Atan."""
-    return dy / (1 + y * y)
+    """dy/(1 + y²), where y is the input of Atan; y² does not overflow."""
+    return dy / (1 + np.square(y, dtype=np.float64 if y.dtype == np.float32 else y.dtype))
 
 
 @gradient("AcosGrad")

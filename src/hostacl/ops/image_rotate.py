@@ -16,6 +16,9 @@ from hostacl.ops.shapes import rank_is
 
 Array = NDArray[Any]
 
+ALMOST = 1e-9
+"""How far from a whole number a sum of shares of uint8 may lie by rounding alone."""
+
 PADDINGS = ("constant", "edge", "reflect", "symmetric")
 
 
@@ -77,6 +80,9 @@ def rotate(
     for at_row, at_column, weight in taps:
         pixels = pixels_at(image, at_row, at_column, padding_mode, padding_value)
         y += np.where(weight[..., None] != 0, pixels * weight[..., None], 0).astype(y.dtype)
+    if x.dtype == np.uint8 and interpolation == "bilinear":  # shares of one value add up to it but for the last bits
+        whole = np.rint(y)
+        y = np.where(np.abs(y - whole) < ALMOST, whole, y)
     return y.transpose(["HWC".index(one) for one in letters])
 
 

@@ -107,12 +107,17 @@ def _backward(grads: Array, one: Taps) -> Array:
     moved = np.moveaxis(grads, one.axis, -1)
     result = np.zeros((*moved.shape[:-1], one.length), grads.dtype)
     for tap in range(one.places.shape[1] if one.length else 0):
-        scaled = moved if one.weight is None else np.where(one.weight[:, tap] != 0, moved * one.weight[:, tap], 0)
+        scaled = moved if one.weight is None else weighted(moved, one.weight[:, tap])
         order = np.argsort(one.places[:, tap], kind="stable")
         places, first = np.unique(one.places[order, tap], return_index=True)
         if places.size:
             result[..., places] += np.add.reduceat(scaled[..., order], first, axis=-1)
     return np.moveaxis(result, -1, one.axis)
+
+
+def weighted(grads: Array, weight: Array) -> Array:
+    """Gradients times the weights of a tap, 0 where that is 0; integers have no others than 0 and 1."""
+    return np.where(weight != 0, grads if grads.dtype.kind in "iu" else grads * weight, grads.dtype.type(0))
 
 
 def ratio_index(old: int, new: int, align_corners: bool, half_pixel_centers: bool) -> Array:

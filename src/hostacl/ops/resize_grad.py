@@ -103,6 +103,6 @@ def resize_grad(
     if grads.dtype.kind == "c":
         y: Array = spread(grads.real, taps) + 1j * spread(grads.imag, taps)
     else:
-        exact = grads.dtype.kind == "f" or all(one.weight is None for one in taps)
+        exact = grads.dtype.kind == "f" or all(one.weight is None or np.isin(one.weight, (0, 1)).all() for one in taps)
         y = spread(grads if exact and grads.dtype.kind in "iuf" else grads.astype(np.float64), taps)
     return (np.transpose(y, (2, 3, 0, 1)) if data_format == TURNED else y).reshape(final)

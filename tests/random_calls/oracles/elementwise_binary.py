@@ -106,7 +106,8 @@ def power(x1: Any, x2: Any, dice: Dice) -> Any:
     if is_whole(x1):
         return whole(_integer_power, x1, x2)
     if not np.iscomplexobj(x1):
-        return np.exp2(x2 * np.log2(x1.astype(np.longdouble))).astype(np.float64) if np.all(x1 > 0) else np.power(x1, x2)
+        by_logs = np.exp2(x2 * np.log2(x1.astype(np.longdouble))).astype(np.float64) if np.all(x1 > 0) else np.power(x1, x2)
+        return np.where((x1 == 1) | (x2 == 0), 1.0, by_logs)  # whatever the other one is
     result, exponent = np.power(x1, x2), x2 * np.log(np.abs(x1) + 1e-300)  # held in single precision
     wide = np.nan_to_num(np.abs(result) * (np.abs(exponent) + 4 * np.abs(x2) + 1), posinf=0, nan=0)
     return Within(result, wide * 2.0 ** (-50 if dice.dtype == dtypes.COMPLEX128 else -21))

@@ -88,7 +88,8 @@ def powering(d: Dice) -> None:
 
 @oracle("Power")
 def caffe_power(x: Any, power: float, scale: float, shift: float) -> Any:
-    return np.power((x * scale + shift).astype(np.longdouble), power).astype(np.float64)
+    base = x if (scale, shift) == (1, 0) else x * scale + shift  # so that -0 stays -0
+    return np.power(base.astype(np.longdouble), power).astype(np.float64)
 
 
 @oracle("Cos")

@@ -12,7 +12,7 @@ from hostacl.tensors import dtypes, formats
 from random_calls import values
 from random_calls.dice import Dice
 from random_calls.oracle import Within, finite, oracle, shapes
-from random_calls.oracles.resize_grad import COORDINATES, place, row
+from random_calls.oracles.resize_grad import COORDINATES, place, rounding, row
 
 FAMILY = "image"
 
@@ -80,14 +80,17 @@ def resize(x: Any, dice: Dice) -> Any:
                 at = place(k, old, new, v["regions"][axis], v["coordinate_transformation_mode"])
                 if crop and not 0 <= at <= old - 1:
                     np.moveaxis(outside, axis, -1)[..., k] = True
-                for pixel, weight in row(at, old, v).items():
+                for pixel, weight in row(at, old, v):
                     factor = int(weight) if array.dtype == object else abs(weight) if array is size else weight
                     result[..., k] += moved[..., pixel] * factor
             results.append(np.moveaxis(result, -1, axis))
         total, size = results
     total = np.where(outside, 3 if v["extrapolation_value"] == 3 else 0, total)
-    return total if total.dtype == object else Within(total, size * 1e-9)
+    return total if total.dtype == object else Within(total, rounding(size))
 
+
+Line = list[tuple[int, float]]
+"""Old elements and their weights."""
 
 LETTERS = {formats.NCHW: "NCHW", formats.NHWC: "NHWC", formats.ND: "NHWC"}
 
@@ -125,12 +128,12 @@ def tf_call(d: Dice) -> None:
     d.output("y", dtypes.FLOAT, format=layout)
 
 
-def along(x: Any, axis: int, lines: list[dict[int, float]]) -> Any:
+def along(x: Any, axis: int, lines: list[Line]) -> Any:
     """Each new line of an axis as the weighted sum of old ones."""
     moved = np.moveaxis(x, axis, 0)
     result = np.zeros((len(lines), *moved.shape[1:]))
     for at, line in enumerate(lines):
-        for pixel, weight in line.items():
+        for pixel, weight in line:
             result[at] += moved[pixel] * weight
     return np.moveaxis(result, 0, axis)
 
@@ -140,24 +143,30 @@ def resized(x: Any, size: Any, lines_of: Any) -> Any:
     for axis, new in ((1, int(size[0])), (2, int(size[1]))):
         lines = lines_of(x.shape[axis], new)
         wide = along(wide, axis, lines)
-        sizes = along(sizes, axis, [{pixel: abs(weight) for pixel, weight in line.items()} for line in lines])
+        sizes = along(sizes, axis, [[(pixel, abs(weight)) for pixel, weight in line] for line in lines])
     return wide, sizes
 
 
-def cubic_lines(old: int, new: int, align: bool, half: bool) -> list[dict[int, float]]:
+def cubic_lines(old: int, new: int, align: bool, half: bool) -> list[Line]:
     how = "align_corners" if align and new > 1 else "half_pixel" if half else "asymmetric"
     v = {"mode": "cubic", "coordinate_transformation_mode": how, "cubic_coeff_a": -0.5 if half else -0.75,
          "exclude_outside": int(half)}  # fmt: skip
-    return [row(place(k, old, new, (0.0, 1.0), how), old, v) for k in range(new)]
+    return [merged(row(place(k, old, new, (0.0, 1.0), how), old, v)) for k in range(new)]
+
+
+def merged(line: Line) -> Line:
+    """Each element once; weights that add up to 0 are none."""
+    totals = {pixel: sum(weight for one, weight in line if one == pixel) for pixel, _ in line}
+    return [(pixel, total) for pixel, total in totals.items() if total]
 
 
 @oracle("ResizeBicubic", family=FAMILY)
 def bicubic(images: Any, size: Any, align_corners: bool, half_pixel_centers: bool, dice: Dice) -> Any:
-    def lines(old: int, new: int) -> list[dict[int, float]]:
+    def lines(old: int, new: int) -> list[Line]:
         return cubic_lines(old, new, align_corners, half_pixel_centers)
 
     y, bound = resized(plain(images, dice, "images"), size, lines)
-    return Within(stored(y, dice, "images"), stored(bound, dice, "images") * 1e-9)
+    return Within(stored(y, dice, "images"), rounding(stored(bound, dice, "images")))
 
 
 @shapes("ResizeBicubicGrad")
@@ -181,17 +190,17 @@ def bicubic_grad(grads: Any, align_corners: bool, half_pixel_centers: bool, dice
         old = dice.values["old"][axis]
         matrix = np.zeros((y.shape[axis], old))
         for at, line in enumerate(cubic_lines(old, y.shape[axis], align_corners, half_pixel_centers)):
-            for pixel, weight in line.items():
-                matrix[at, pixel] = weight
+            for pixel, weight in line:
+                matrix[at, pixel] += weight
         y, size = (np.moveaxis(np.tensordot(one, m, (axis, 0)), -1, axis) for one, m in ((y, matrix), (size, np.abs(matrix))))
     return Within(stored(y, dice, "grads"), stored(size, dice, "grads") * 1e-9)
 
 
 @oracle("ResizeArea", family=FAMILY)
 def area(images: Any, size: Any, align_corners: bool, dice: Dice) -> Any:
-    def lines(old: int, new: int) -> list[dict[int, float]]:
+    def lines(old: int, new: int) -> list[Line]:
         scale = Fraction(old - 1, new - 1) if align_corners and new > 1 else Fraction(old, new)
-        found = []
+        found: list[Line] = []
         for k in range(new):
             start, end = k * scale, (k + 1) * scale
             line: dict[int, float] = {}
@@ -201,7 +210,7 @@ def area(images: Any, size: Any, align_corners: bool, dice: Dice) -> Any:
                 covered = min(end, pixel + 1) - max(start, pixel)
                 held = min(pixel, old - 1)
                 line[held] = line.get(held, 0.0) + float(covered / scale)
-            found.append(line)
+            found.append(list(line.items()))
         return found
 
     y, bound = resized(plain(images, dice, "images"), size, lines)

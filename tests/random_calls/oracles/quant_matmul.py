@@ -163,9 +163,10 @@ def scaled_product(bias: Any, dice: Dice) -> tuple[Any, Any]:
     x1, x2 = dice.values["true x1"], dice.values["true x2"]
     a, b = x1 * dice.values["over x1"], x2 * dice.values["over x2"]
     if bias is not None and bias.dtype == object and bias.size:  # before the scales, which are then of lines only
-        by = np.broadcast_to(dice.values["over x1"], x1.shape), np.broadcast_to(dice.values["over x2"], x2.shape)
-        line = (by[0].T if first else by[0])[:, :1], (by[1].T if second else by[1])[:1, :]
-        bias = bias.astype(np.float64) * (line[0] * line[1] if x1.size and x2.size else 1)
+        by = dice.values["over x1"], dice.values["over x2"]
+        rows, columns = (one.T if flip and one.ndim == 2 else one for one, flip in zip(by, (first, second), strict=True))
+        lines = rows if rows.ndim == 1 else rows[:, :1], columns if columns.ndim == 1 else columns[:1, :]
+        bias = bias.astype(np.float64) * lines[0] * lines[1] if all(one.size for one in lines) else bias
     y, size = total_of(a.T if first else a, b.T if second else b)
     y = y if bias is None else y + bias.astype(np.float64)
     return y, (size + finite(y)) * (2 * x1.size + 8) * 2.0**-24

@@ -84,14 +84,13 @@ ROUND = {
 }  # fmt: skip
 
 
-def row(at: Fraction, old: int, v: Any) -> dict[int, float]:
-    """The weights of the old elements."""
+def row(at: Fraction, old: int, v: Any) -> list[tuple[int, float]]:
+    """Old elements and their weights. One at an end may come several times, as in other libraries: infinities tell."""
     last = old - 1
     if v["coordinate_transformation_mode"] == "tf_crop_and_resize" and not 0 <= at <= last:
-        return {}
+        return []
     if v["mode"] == "nearest":
-        return {min(max(ROUND[v["nearest_mode"]](at), 0), last): 1.0}
-    found: dict[int, float] = {}
+        return [(min(max(ROUND[v["nearest_mode"]](at), 0), last), 1.0)]
     low = math.floor(at)
     if v["mode"] == "linear":
         pairs = [(low, float(low + 1 - at)), (low + 1, float(at - low))]
@@ -101,10 +100,12 @@ def row(at: Fraction, old: int, v: Any) -> dict[int, float]:
             pairs = [pair for pair in pairs if 0 <= pair[0] <= last]
             total = sum(weight for _, weight in pairs)
             pairs = [(pixel, weight / total if total else weight) for pixel, weight in pairs]
-    for pixel, weight in pairs:
-        held = min(max(pixel, 0), last)
-        found[held] = found.get(held, 0.0) + weight
-    return {pixel: weight for pixel, weight in found.items() if weight}
+    return [(min(max(pixel, 0), last), weight) for pixel, weight in pairs if weight]
+
+
+def rounding(size: Any) -> Any:
+    """What sums of magnitudes may be off by; next to the largest float64 the order of axes says whether one overflows."""
+    return np.where(size > 2.0**1000, np.inf, size * 1e-9)
 
 
 def keys(t: float, a: float) -> float:
@@ -128,7 +129,7 @@ def resize_grad(grads: Any, dice: Dice) -> Any:
             result = np.zeros((*moved.shape[:-1], old), array.dtype)
             for k in range(new):
                 at = place(k, old, new, v["regions"][axis], v["coordinate_transformation_mode"])
-                for pixel, weight in row(at, old, v).items():
+                for pixel, weight in row(at, old, v):
                     factor = int(weight) if array.dtype == object else abs(weight) if array is size else weight
                     result[..., pixel] += moved[..., k] * factor
             results.append(np.moveaxis(result, -1, axis))
@@ -137,4 +138,4 @@ def resize_grad(grads: Any, dice: Dice) -> Any:
         return total
     if dice.dtype == dtypes.BOOL:
         return total != 0
-    return Within(total, size * 1e-9)
+    return Within(total, rounding(size))
