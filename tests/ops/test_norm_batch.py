@@ -7,7 +7,7 @@ import pytest
 
 from hostacl.errors import Refused
 from hostacl.tensors.spec import TensorSpec as Spec
-from tests.ops.calling import bind, run
+from tests.ops.calling import bind, run, spec
 
 NCHW, NHWC = 0, 1
 X = np.arange(12, dtype=np.float32).reshape(2, 3, 1, 2)
@@ -48,6 +48,28 @@ def test_one_element_a_channel_gives_no_nan():
     one = np.ones((1, 1, 1, 1), np.float32)
     y, mean, variance, _, _ = run("BNTrainingUpdate", x, 2 * one, 4 * one, one, 0 * one, 0 * one, one, factor=0.1, epsilon=1e-5)
     np.testing.assert_allclose([mean.item(), variance.item(), y.item()], [0.2, 0.9, 0], rtol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32])
+def test_running_statistics_are_updated_in_their_own_memory(dtype):
+    rng = np.random.default_rng(4)
+    x = rng.uniform(-1, 1, (2, 3, 4, 4)).astype(dtype)
+    exact = x.astype(np.float64)
+    total, squares = (one.sum(axis=(0, 2, 3)).astype(np.float32) for one in (exact, exact**2))
+    scale, offset, mean, variance = (rng.uniform(0.5, 1, 3).astype(np.float32) for _ in range(4))
+    before = mean.copy(), variance.copy()
+    specs = [spec(one, NCHW) for one in (x, total, squares, scale, offset, mean, variance)]
+    described = [spec(one, NCHW) for one in (x, mean, variance, mean, variance)]
+    y, now, spread = np.zeros_like(x), np.zeros(3, np.float32), np.zeros(3, np.float32)
+    call = bind("BNTrainingUpdate", specs, described, factor=0.1, epsilon=1e-5)
+    call.function()(x, total, squares, scale, offset, mean, variance, y, mean, variance, now, spread)
+    places = x.size / 3
+    np.testing.assert_allclose(mean, 0.9 * before[0] + 0.1 * exact.mean(axis=(0, 2, 3)), rtol=1e-6)
+    unbiased = exact.var(axis=(0, 2, 3)) * places / (places - 1)
+    np.testing.assert_allclose(variance, 0.9 * before[1] + 0.1 * unbiased, rtol=1e-5)
+    root = np.sqrt(exact.var(axis=(0, 2, 3)) + 1e-5)
+    wanted = (exact - exact.mean(axis=(0, 2, 3), keepdims=True)) / root[:, None, None] * scale[:, None, None]
+    np.testing.assert_allclose(y.astype(np.float64), wanted + offset[:, None, None], rtol=2e-3, atol=2e-3)
 
 
 def test_reduce_takes_a_clients_epsilon():
