@@ -77,6 +77,42 @@ attempt(good, float32(-3))
     assert lines[-1] == "[3.0]"
 
 
+def test_a_node_that_is_refused_is_explained_by_the_rules_of_use() -> None:
+    program = """
+made = session(single_node("MaxPool", [np.ones((1, 1, 6), np.float32)], opset=7, kernel_shape=[2])[0])
+attempt(made, np.ones((1, 1, 6), np.float32))
+"""
+    script = Path(sys.executable).with_name("hostacl")
+    done = subprocess.run(
+        [script, "run", "--check", "--report", "text", sys.executable, "-c", PREAMBLE + program],
+        cwd=ROOT, capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert "running MaxPool node" in done.stdout
+    assert "error HA516 rank not supported" in done.stderr
+    assert "aclopCompileAndExecute(): MaxPoolV3: x = [1,1,6] has 3 dims; allowed: 4." in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("op_type", "wrong", "said"),
+    [("MatMul", (5, 4), "MatMul dimension mismatch"), ("Add", (4,), "cannot broadcast on dim 1")],
+)
+def test_shapes_that_do_not_fit_are_told_by_onnxruntime(op_type: str, wrong: tuple[int, ...], said: str) -> None:
+    program = f"""
+from onnx import helper
+from tests.clients.onnxruntime.support import IR_VERSION
+dims_of = {{"x0": "ab", "x1": "c" * {len(wrong)}, "y": None}}
+values = [helper.make_tensor_value_info(name, 1, dims) for name, dims in dims_of.items()]
+graph = helper.make_graph([helper.make_node("{op_type}", ["x0", "x1"], ["y"])], "graph", values[:2], values[2:])
+model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 14)], ir_version=IR_VERSION)
+made = session(model.SerializeToString())
+for dims in ({wrong}, {(3, *wrong[1:])}): attempt(made, np.ones((2, 3), np.float32), np.ones(dims, np.float32))
+"""
+    failed, good = run(program)
+    assert f"running {op_type} node" in failed
+    assert said in failed
+    assert good.startswith("[[")
+
+
 def test_an_index_out_of_range_is_told_by_the_provider_that_runs_the_node() -> None:
     program = """
 made = session(single_node("Gather", [float32(1, 2, 3), np.array([0])], opset=13)[0])

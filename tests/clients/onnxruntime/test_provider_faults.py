@@ -64,6 +64,28 @@ def test_padded_averages_count_the_other_way(sent: list[Sent], include: int) -> 
     assert not np.allclose(ours, cpu)
 
 
+def test_windows_beyond_the_edge_count_the_other_way(sent: list[Sent]) -> None:
+    ours, cpu = on_both("AveragePool", [X], 11, kernel_shape=[3, 4], strides=[3, 3], ceil_mode=1, count_include_pad=1)
+    assert sent_as(sent, "AvgPoolV2").attributes["exclusive"] is True
+    inside = on_cpu("AveragePool", [X], 11, kernel_shape=[3, 4], strides=[3, 3], ceil_mode=1, count_include_pad=0)
+    assert_close(ours, inside)
+    assert not np.allclose(ours, cpu)
+
+
+def test_integers_are_divided_by_an_operator_that_rounds_down(sent: list[Sent]) -> None:
+    a, b = np.array([-7, 7, -7, 6, 8], np.int32), np.array([2, -2, -2, 3, 0], np.int32)
+    model, feeds = single_node("Div", [a, b], opset=14)
+    assert session(model).run(None, feeds)[0].tolist() == [-4, -4, 3, 2, 0]  # ONNX: -3, -3; the CPU provider dies of 8 / 0
+    assert sent_as(sent, "Div").inputs[0].dtype == 3  # ACL_INT32
+    cast = [onnx.helper.make_node("Cast", [name], [f"{name}64"], to=onnx.TensorProto.DOUBLE) for name in "ab"]
+    cast += [
+        onnx.helper.make_node("Div", ["a64", "b64"], ["quotient"]),
+        onnx.helper.make_node("Cast", ["quotient"], ["y"], to=onnx.TensorProto.INT32),
+    ]
+    feeds = {"a": a[:4], "b": b[:4]}
+    assert session(model_of(cast, feeds, ["y"], opset=13)).run(None, feeds)[0].tolist() == [-3, -3, 3, 2]
+
+
 def test_two_operands_that_both_broadcast_get_one_scratch_buffer(sent: list[Sent]) -> None:
     one, other = np.arange(5, dtype=np.float32).reshape(5, 1), np.arange(7, dtype=np.float32)
     ours, _ = on_both("Add", [one, other], 14)
