@@ -12,7 +12,9 @@ import numpy as np
 import acl
 from hostacl.ops.registry import find, implemented
 from hostacl.ops.schema import Prototype
+from hostacl.tensors import dtypes
 from random_calls.draw import Drawn, draw_call, dtypes_of, plan
+from random_calls.jpegs import place_of
 from random_calls.oracle import find_oracle
 from random_calls.run import storage
 from random_calls.through_api import dtypes_through_api
@@ -42,6 +44,12 @@ def known(op_type: str) -> Prototype:
     found = find(op_type)
     assert found is not None
     return found.prototype
+
+
+def stored_as(data: np.ndarray[Any, Any], dtype: int) -> np.ndarray[Any, Any]:
+    """What lies in a tensor's memory; of a string its place and length."""
+    stored = np.ascontiguousarray(pack(data, dtype))
+    return np.frombuffer(place_of(stored.tobytes()), np.uint8) if dtype == dtypes.STRING else stored
 
 
 @dataclass
@@ -74,9 +82,10 @@ class Described:
         if one.data is None:
             return self._desc((-1, (), -1))
         data = np.asarray(self.consts.get(place, one.data), one.data.dtype)
-        desc = self._desc(self.inputs.get(place, (one.spec.dtype, data.shape, one.spec.format)))
+        shape = one.spec.shape if one.spec.dtype == dtypes.STRING else data.shape
+        desc = self._desc(self.inputs.get(place, (one.spec.dtype, shape, one.spec.format)))
         if one.way and place not in self.inputs:
-            stored = np.ascontiguousarray(pack(data, one.spec.dtype))
+            stored = stored_as(data, one.spec.dtype)
             if stored.nbytes:
                 assert acl.set_tensor_const(desc, stored.ctypes.data, stored.nbytes) == 0
         return desc
@@ -105,7 +114,7 @@ class InMemory:
     def __post_init__(self) -> None:
         self.described = Described(self.drawn)
         for one in self.drawn.inputs:
-            self.memories.append(None if one.data is None else self._filled(pack(one.data, one.spec.dtype)))
+            self.memories.append(None if one.data is None else self._filled(stored_as(one.data, one.spec.dtype)))
         for out in self.drawn.outputs:
             self.memories.append(Memory(self.size_of(out.spec.dtype, out.spec.shape) + self.more))
         self.before = [None if memory is None else memory.bytes().tobytes() for memory in self.memories]

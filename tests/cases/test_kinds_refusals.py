@@ -161,7 +161,8 @@ def test_a_buffer_that_is_too_small_writes_nothing(op_type: str) -> None:
     count = len(drawn.inputs)
     for place, memory in enumerate(tensors.memories):
         held = memory is not None and memory.size > 0 and not (place < count and drawn.inputs[place].way)
-        if memory is None or not held:
+        elsewhere = place < count and drawn.inputs[place].spec.dtype == dtypes.STRING  # the bytes lie where its element says
+        if memory is None or not held or elsewhere:
             continue
         small = (memory.size - 1) // 32 * 32
         ret, _, text = tensors.run("compile_and_execute_v2", {place: small})
