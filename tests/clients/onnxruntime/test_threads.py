@@ -24,3 +24,12 @@ def test_a_thousand_runs_from_four_threads() -> None:
     print(f"VmRSS {said['before']} KiB before, {said['after']} KiB after {RUNS} runs")
     assert said["wrong"] == []
     assert said["after"] - said["before"] < MAY_GROW_KIB, said
+
+
+@pytest.mark.parametrize("way", ["threads", "fork", "spawn"])
+def test_sessions_come_and_go_and_fail_while_others_run(way: str) -> None:
+    quiet = "ignore::DeprecationWarning"  # Python 3.12 and newer warn of a fork beside threads
+    command = [sys.executable, "-W", quiet, "-m", "tests.clients.onnxruntime.crowd_program", way]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=200, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert json.loads(done.stdout) == []
