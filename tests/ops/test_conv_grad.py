@@ -126,3 +126,14 @@ def test_many_filters_over_several_images(groups, dilation, pads):
     inner = back[:, :, pads[0] : pads[0] + 7, pads[0] : pads[0] + 8]
     got = conv_adjoint.input_gradient(dy, weight, (1, 7, 8), geometry, groups)
     np.testing.assert_allclose(got[:, :, 0], inner, rtol=1e-4, atol=1e-3)
+
+
+@pytest.mark.parametrize("op", ["Conv2DBackpropInputD", "Conv2DTransposeD"])
+def test_padding_makes_no_nan_of_an_infinite_filter(op):
+    dy, weight = np.ones((1, 1, 3, 3), np.float16), np.ones((1, 1, 3, 3), np.float16)
+    weight[0, 0, 0, 0] = np.inf
+    tensors = (weight, dy) if op == "Conv2DBackpropInputD" else (dy, weight)
+    y = run(op, *tensors, layout=0, input_size=[1, 1, 3, 3], strides=[1] * 4, pads=[1] * 4)[0, 0]
+    assert np.all(np.isinf(y[:2, :2]))  # what the infinite element reaches
+    assert y[2].tolist() == [4, 6, 4]
+    assert y[:, 2].tolist() == [4, 6, 4]

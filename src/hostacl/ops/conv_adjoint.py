@@ -101,10 +101,14 @@ def input_gradient(dy: Array, weight: Array, size: Sequence[int], geometry: Geom
 
 
 def _pads_of_turned(weight: Array, geometry: Geometry) -> list[int] | None:
-    """The pads with which the turned filter, moved over dy, gives the gradient; None where a filter moves by more than 1."""
+    """The pads with which the turned filter, moved over dy, gives the gradient.
+
+    None where a filter moves by more than 1, or is not finite: the pads' zeros would make NaN of that.
+    """
     reach = [(taps - 1) * dilation for taps, dilation in zip(weight.shape[2:], geometry.dilation, strict=True)]
     pads = [far - pad for far, pair in zip(reach, geometry.pads, strict=True) for pad in pair]
-    return pads if set(geometry.stride) == {1} and min(pads) >= 0 else None
+    turns = set(geometry.stride) == {1} and min(pads) >= 0 and (not any(pads) or bool(np.isfinite(weight).all()))
+    return pads if turns else None
 
 
 def _by_turned_filter(

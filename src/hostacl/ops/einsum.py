@@ -63,7 +63,9 @@ def einsum(x: list[Array], call: Call) -> Array:
     """Sums of products by an equation, such as 'bij,bjk->bik': letters that the output lacks are added up.
 
     Without an arrow the output has the letters that stand once, in alphabetical order; a letter twice in one term is a
-    diagonal. Halves are added up in float32, integers wrap.
+    diagonal. Halves are added up in float32, three terms and more in float64, integers wrap.
     """
     terms, right = parts(call)
-    return np.asarray(np.einsum(",".join(terms) + "->" + right, *x, optimize=len(x) > 1 and x[0].dtype.kind == "f"))
+    floats = x[0].dtype.kind == "f"
+    ready = [one.astype(np.float64) for one in x] if floats and len(x) > 2 else x  # products of two may be out of range
+    return np.asarray(np.einsum(",".join(terms) + "->" + right, *ready, optimize=len(x) > 1 and floats))

@@ -211,7 +211,7 @@ def swish(grad: Any, x: Any, scale: float) -> Any:
 
 @oracle("MishGrad", family=FAMILY)
 def mish(grad: Any, x: Any, tanhx: Any) -> Any:
-    x = held(x, 700)
+    x = held(x, 700) if tanhx is None else np.maximum(x, -700)
     t = np.tanh(np.logaddexp(0, x)) if tanhx is None else tanhx
     rest = 1 - t**2 if tanhx is not None else 1 / np.cosh(np.logaddexp(0, x)) ** 2
     return grad * (t + x * special.expit(x) * rest)

@@ -104,7 +104,11 @@ def cross_entropy_v2(
     terms = (s * (1 - target), positive * target * (s - 1)) if pos_weight is not None else (s, -target)
     factor = spread(dout) * (1.0 if weight is None else spread(weight))
     size = shared(sum(finite(term) for term in terms) * finite(factor), predict, reduction)
-    return Within(shared(sum(terms) * factor, predict, reduction), size * 1e-14)
+    wanted = sum(terms)
+    if pos_weight is not None:  # as torch has it where targets are infinite
+        raised = positive * target
+        wanted = np.where(np.isfinite(raised), wanted, (raised + 1 - target) * s - raised)
+    return Within(shared(wanted * factor, predict, reduction), size * 1e-14)
 
 
 # --- negative log likelihood ---

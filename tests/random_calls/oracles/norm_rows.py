@@ -151,7 +151,8 @@ def rms(x: Any, gamma: Any, epsilon: float, sizes: Any) -> tuple[Within, Within]
     y = x * root * gamma
     top = finite(sizes).max(axis=tuple(range(start, x.ndim)), keepdims=True, initial=0.0)
     lost = np.where(top > 3e38, np.inf, top * finite(root) * 2.0**-23)
-    return (Within(y, finite(y) * (2.0**-20 + 4 * lost) + finite(sizes * root * gamma) * 2.0**-22),
+    slack = finite(y) * (2.0**-20 + 4 * lost) + finite(sizes * root * gamma) * 2.0**-22
+    return (Within(y, np.where(top > 3e38, np.inf, slack)),
             Within(root, finite(root) * (2.0**-20 + 4 * lost)))  # fmt: skip
 
 
@@ -183,7 +184,8 @@ def grouped(x: Any, axis: int, groups: int, eps: float, gamma: Any, beta: Any) -
                          for one, plain in ((gamma, 1.0), (beta, 0.0)))  # fmt: skip
         y[part] = (block - m) * root * scale + offset
         top = finite(block).max(initial=0.0)
-        slack[part] = (top * finite(root) * finite(scale) + finite(offset) + finite(y[part])) * 2.0**-20
+        size = top * finite(root) * finite(scale) + finite(offset) + finite(y[part])
+        slack[part] = np.where(size > 3e38, np.inf, size * 2.0**-20)  # a float32 between may be out of range
     return Within(np.moveaxis(y, 1, axis), np.moveaxis(slack, 1, axis)), mean, spread
 
 
