@@ -32,12 +32,18 @@ def runs(case: str) -> list[dict[str, Any]]:
 
 @dataclass
 class Outcome:
-    """What a call gave: its code, that of the synchronize after it, the texts, and the outputs' tensors."""
+    """What a call gave: its code, that of the synchronize after it, the texts, the outputs' tensors, and the last function."""
 
     ret: int
     synchronized: int
     text: str
     outputs: list[Tensor] = field(default_factory=list)
+    called: str = ""
+
+    @property
+    def told(self) -> tuple[str, int, str]:
+        """What `tests.cases.messages.told` takes."""
+        return self.text, self.ret or self.synchronized, self.called
 
     @property
     def failed(self) -> bool:
@@ -105,6 +111,7 @@ class Run:
     inputs: list[Tensor] = field(default_factory=list)
     outputs: list[Tensor] = field(default_factory=list)
     memories: list[Memory] = field(default_factory=list)
+    called: str = ""
 
     def __post_init__(self) -> None:
         for tensor in self.case["inputs"]:
@@ -117,16 +124,18 @@ class Run:
         message()
         ret = self._call()
         synchronized = acl.rt.synchronize_stream(self.stream)
-        outcome = Outcome(ret, synchronized, message(), self.outputs)
+        outcome = Outcome(ret, synchronized, message(), self.outputs, self.called)
         for memory in self.memories:
             assert (memory.bytes(memory.size) == PATTERN).all(), "bytes behind a buffer were written"
         return outcome
 
     def _call(self) -> int:
-        given = self.arguments()
+        given, self.called = self.arguments(), f"acl.op.{self.way}"
         if self.way.startswith("compile"):
             return int(getattr(acl.op, self.way)(*given, 0, 0, None, self.stream))
         ret = acl.op.compile(given[0], given[1], given[3], given[5], 0, 0, None)
+        if ret:
+            self.called = "acl.op.compile"
         return int(ret or getattr(acl.op, self.way)(*given, self.stream))
 
     def arguments(self) -> list[Any]:

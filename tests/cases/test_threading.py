@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -14,6 +15,7 @@ import hostacl
 from tests.calls import Tensor, arguments, compile_op, device, execute, message
 from tests.cases.conftest import reports
 from tests.cases.driver import WAYS
+from tests.cases.messages import reported, told
 
 
 def in_thread(work: Callable[[], Any]) -> Any:
@@ -55,8 +57,9 @@ def test_a_new_thread_has_no_context_until_it_sets_one() -> None:
     without, text, with_context = in_thread(work)
     assert without == [107002] * 6
     assert with_context == [0] * 6
-    for name in ("context", "acl.op.execute_v2()", "aclrtSetDevice"):
-        assert name in text
+    functions = ["rt.malloc", "rt.get_device", "rt.create_stream", "rt.create_event", "op.execute_v2", "rt.synchronize_device"]
+    for function, line, code in zip(functions, reversed(text.splitlines()), without, strict=True):  # the newest comes first
+        told("B092 no context", line, code, f"acl.{function}")
 
 
 @pytest.mark.case("B101")
@@ -71,7 +74,8 @@ def test_every_way_to_execute_needs_a_context(way: str) -> None:
         "cast": [x.desc, x.buffer, y.desc, y.buffer, 0],
     }
     call = getattr(acl.op, way)
-    assert in_thread(lambda: call(*rows.get(way, [*given, *more]), 0)) == 107002
+    ret, text = in_thread(lambda: (call(*rows.get(way, [*given, *more]), 0), message()))
+    told("B101 no context", text, ret, f"acl.op.{way}")
 
 
 @pytest.mark.case("B099")
@@ -157,6 +161,6 @@ def test_two_threads_on_one_stream_are_told(stream: int) -> None:
     with hostacl.settings(check="HA328"):
         reports()
         two_threads_on(stream)
-        text = reports()["HA328"]
-    for name in ("Add", "stream", "thread", "submitted at"):
-        assert name in text
+        report = reported("HA328", "acl.op.execute_v2")
+    told("B100 two threads", *report)
+    assert len(set(re.findall(r"thread (\d+)", report[0]))) == 2

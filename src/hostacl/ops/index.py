@@ -21,18 +21,25 @@ from hostacl.tensors import dtypes
 Array = NDArray[Any]
 
 
-def checked_indices(op: str, indices: Array, size: int, name: str = "indices") -> Array:
-    """Indices counted from the front, negative ones from the end; Failed names the first one out of range."""
+def checked_indices(op: str, indices: Array, size: int, name: str = "indices", entry: int | None = None) -> Array:
+    """Indices counted from the front, negative ones from the end; Failed names the first one out of range.
+
+    ``entry`` says which number of each coordinate they are, and so the dim that they count along.
+    """
     if indices.size == 0 or indices.view(f"u{indices.dtype.itemsize}").max() < size:  # a negative one is a huge one there
         return indices
     wrong = (indices < -size) | (indices >= size)
     if wrong.any():
         place = tuple(int(one) for one in np.argwhere(wrong)[0])
-        value = int(indices[place])
-        raise Failed(
-            "HA510", f"{op}: {name}{list(place)} = {value}; allowed: {-size} to {size - 1}, for that axis has {size} elements."
-        )
+        value, axis = int(indices[place]), "that axis" if entry is None else f"dim {entry}"
+        allowed = f"allowed: {-size} to {size - 1}, for {axis} has {size} elements."
+        raise Failed("HA510", f"{op}: {element_name(name, place, entry)} = {value}; {allowed}")
     return np.where(indices < 0, indices + size, indices)
+
+
+def element_name(name: str, place: tuple[int, ...], entry: int | None = None) -> str:
+    """How a text names an element: indices[1, 0], or indices[1][0] for the first number of the coordinate at 1."""
+    return name + (str(list(place)) if place else "") + ("" if entry is None else f"[{entry}]")
 
 
 def gather_shape(call: Call) -> Shape:

@@ -118,7 +118,7 @@ def rows_at(op: str, indices: Array, shape: tuple[int, ...], name: str = "indice
     depth = indices.shape[-1]
     rows = np.zeros(prod(indices.shape[:-1]), np.int64)
     for place in range(depth):
-        found = checked_indices(op, indices[..., place], shape[place], f"{name}[..., {place}]").reshape(-1)
+        found = checked_indices(op, indices[..., place], shape[place], name, place).reshape(-1)
         rows = rows * shape[place] + found if place else found.astype(np.int64, copy=False)
     return rows
 
