@@ -5,6 +5,7 @@
 #include "core/context.hpp"
 #include "core/hooks.hpp"
 #include "core/message.hpp"
+#include "core/passed_over.hpp"
 #include "core/schedule.hpp"
 #include "core/stale.hpp"
 #include "core/status.hpp"
@@ -155,8 +156,14 @@ Code check_plain(const Copy& copy) {
 void move_rows(const Copy& copy) {
     auto* to = static_cast<uint8_t*>(copy.dst);
     const auto* from = static_cast<const uint8_t*>(copy.src);
+    if (copy.height) written_over(copy.dst, (copy.height - 1) * copy.dpitch + copy.width);
     for (size_t row = 0; row < copy.height; row++)
         std::memmove(to + row * copy.dpitch, from + row * copy.spitch, copy.width);
+}
+
+void set_bytes(const Fill& fill) {
+    written_over(fill.dst, fill.count);
+    std::memset(fill.dst, fill.value, fill.count);
 }
 
 uint64_t digest(const Copy& copy) {
@@ -229,7 +236,7 @@ class FillTask : public Task {
     FillTask(const Fill& fill, End dst) : fill_(fill), dst_(std::move(dst)) {}
     Failure run() override {
         if (checking(kWritten)) track_fill(dst_.block, fill_.dst, fill_.count);
-        std::memset(fill_.dst, fill_.value, fill_.count);
+        set_bytes(fill_);
         return {};
     }
     unsigned uses(uintptr_t start, uintptr_t end) const override { return dst_.meets(start, end) ? kWrites : 0u; }
@@ -377,7 +384,7 @@ Code fill_now(const Fill& fill) {
         check_write("devPtr", dst);
     }
     if (checking(kWritten)) track_fill(dst.block, fill.dst, fill.count);
-    std::memset(fill.dst, fill.value, fill.count);
+    set_bytes(fill);
     return 0;
 }
 
@@ -392,7 +399,7 @@ Code fill_async(const Fill& fill, Handle stream_handle) {
     if (try_begin(*stream)) {
         lock.unlock();
         if (checking(kWritten)) track_fill(dst.block, fill.dst, fill.count);
-        std::memset(fill.dst, fill.value, fill.count);
+        set_bytes(fill);
         finish(*stream, {});
         return 0;
     }

@@ -7,6 +7,7 @@
 #include "core/machine.hpp"
 #include "core/memory.hpp"
 #include "core/message.hpp"
+#include "core/passed_over.hpp"
 #include "core/status.hpp"
 #include "core/stream_state.hpp"
 #include "core/written.hpp"
@@ -22,7 +23,6 @@ constexpr size_t kAlwaysLookedAt = 4096; // bytes
 
 std::atomic<bool> overflowed{false};
 std::atomic<bool> watching{false};
-std::atomic<bool> passed_over{false}; // a result was too large to be looked at unasked
 
 bool can_switch(Family family) { return family == Family::A2 || family == Family::A3; }
 bool starts_with_inf_nan(Family family) { return can_switch(family) || family == Family::A350; }
@@ -78,6 +78,19 @@ template <class Bits> bool reaches(const void* data, size_t count, Bits from) {
     return false;
 }
 
+void look_at(const void* data, size_t count, int32_t dtype, bool saturates) {
+    switch (dtype) {
+    case kComplex32: count *= 2; [[fallthrough]];
+    case kFloat16: return note(reaches<uint16_t>(data, count, saturates ? 0x7BFF : 0x7C00));
+    case kBfloat16: return note(reaches<uint16_t>(data, count, saturates ? 0x7F7F : 0x7F80));
+    case kComplex64: count *= 2; [[fallthrough]];
+    case kFloat: return note(reaches<uint32_t>(data, count, 0x7F800000));
+    case kComplex128: count *= 2; [[fallthrough]];
+    case kDouble: return note(reaches<uint64_t>(data, count, 0x7FF0000000000000));
+    default: return;
+    }
+}
+
 Code check_output(void* output, size_t size, BlockPtr* block) { // lock held
     if (!output || size < sizeof(int64_t))
         return fail(
@@ -119,7 +132,7 @@ bool overflow_seen() { return overflowed; }
 
 void clear_overflow() {
     overflowed = false;
-    passed_over = false;
+    forget_passed_over();
 }
 
 void forget_overflow() {
@@ -128,27 +141,24 @@ void forget_overflow() {
 }
 
 void watch_overflow() {
-    if (watching.exchange(true) || !passed_over || overflowed) return;
-    report("HA123", format("results of more than %zu bytes came before the overflow status was first asked for and were not looked "
-                           "at; call aclrtResetOverflowStatus, or run NPUClearFloatStatus, before the operators that it is about",
+    if (watching.exchange(true)) return;
+    bool gone = false;
+    for (const PassedOver& one : take_passed_over(&gone)) {
+        BlockPtr block = one.block.lock();
+        if (block) look_at(one.data, one.count, one.dtype, one.saturates);
+        else gone = true;
+    }
+    if (!gone || overflowed) return;
+    report("HA123", format("results of more than %zu bytes came before the overflow status was first asked for and are gone (freed or "
+                           "written over) without having been looked at; call aclrtResetOverflowStatus, or run NPUClearFloatStatus, "
+                           "before the operators that it is about",
                            kAlwaysLookedAt));
 }
 
-void look_for_overflow(const void* data, size_t count, int32_t dtype, bool saturates) {
-    if (!watching && count * dtype_size(dtype) > kAlwaysLookedAt) {
-        passed_over = true;
-        return;
-    }
-    switch (dtype) {
-    case kComplex32: count *= 2; [[fallthrough]];
-    case kFloat16: return note(reaches<uint16_t>(data, count, saturates ? 0x7BFF : 0x7C00));
-    case kBfloat16: return note(reaches<uint16_t>(data, count, saturates ? 0x7F7F : 0x7F80));
-    case kComplex64: count *= 2; [[fallthrough]];
-    case kFloat: return note(reaches<uint32_t>(data, count, 0x7F800000));
-    case kComplex128: count *= 2; [[fallthrough]];
-    case kDouble: return note(reaches<uint64_t>(data, count, 0x7FF0000000000000));
-    default: return;
-    }
+void look_for_overflow(const void* data, size_t count, int32_t dtype, bool saturates, const BlockPtr& block) {
+    size_t bytes = count * dtype_size(dtype);
+    if (watching || bytes <= kAlwaysLookedAt) look_at(data, count, dtype, saturates);
+    else pass_over({block, data, bytes, count, dtype, saturates});
 }
 
 Code write_overflow_status(void* output, size_t size, Handle handle) {
@@ -167,7 +177,7 @@ Code write_overflow_status(void* output, size_t size, Handle handle) {
 
 Code reset_overflow_status(Handle handle) {
     StreamPtr stream;
-    passed_over = false;
+    forget_passed_over();
     watch_overflow();
     {
         Lock lock = lock_machine();

@@ -3,7 +3,11 @@
 
 #include "core/types.hpp"
 
+#include <memory>
+
 namespace hostacl {
+
+struct Block;
 
 enum Saturation : int32_t { kSaturate = 0, kInfNan = 1 }; // aclrtFloatOverflowMode
 
@@ -19,10 +23,11 @@ HACL_API int32_t saturation_here();
 HACL_API bool overflow_seen();
 HACL_API void clear_overflow();
 HACL_API void forget_overflow(); // as if the status had never been asked for
-// From now on results of any size are looked at; before, only small ones, where it costs nothing.
+// From now on results of any size are looked at; before, only small ones, where it costs nothing. Larger ones are looked at now,
+// those that are still there.
 HACL_API void watch_overflow();
-// Looks at results of an aclDataType, unless they are too large and nobody asked; float and complex types only.
-HACL_API void look_for_overflow(const void* data, size_t count, int32_t dtype, bool saturates);
+// Looks at results of an aclDataType, later if they are large and nobody has asked; float and complex types only.
+HACL_API void look_for_overflow(const void* data, size_t count, int32_t dtype, bool saturates, const std::shared_ptr<Block>& block);
 
 // Both are tasks of the stream. The status is a 64-bit number: 0, or 1 after an overflow.
 Code write_overflow_status(void* output, size_t size, Handle stream);

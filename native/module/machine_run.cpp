@@ -289,7 +289,7 @@ void look_at_results(const PythonPlan& plan, const Request& request) {
         const auto& dims = is_output ? plan.outputs[place].dims : plan.inputs[place].dims;
         size_t count = product(is_output && i < request.true_shapes.size() ? request.true_shapes[i] : dims);
         PyThreadState* state = count > kLarge ? PyEval_SaveThread() : nullptr;
-        look_for_overflow(result.data, count, static_cast<int32_t>(plan.watched[i]), plan.saturates);
+        look_for_overflow(result.data, count, static_cast<int32_t>(plan.watched[i]), plan.saturates, result.block);
         if (state) PyEval_RestoreThread(state);
     }
 }

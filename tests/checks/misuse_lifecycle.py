@@ -170,6 +170,8 @@ def large_results_before(kit: Kit, wrong: bool) -> None:
     if not wrong:
         kit.api.rt.reset_overflow_status(kit.stream)
     kit.run("Add", [x, x], [y])
+    kit.wait()
+    kit.run("Sub", [x, x], [y])
     kit.api.rt.get_overflow_status(status, 64, kit.stream)
     kit.wait()
 

@@ -96,14 +96,59 @@ def test_one_among_many_once_it_is_asked_for(place):
     assert by_function() == 1
 
 
-def test_large_results_before_the_first_question_are_named():
-    x = device(np.full(5000, 3e38, np.float32))
-    run("Add", x, x)
+@pytest.mark.parametrize("read", READERS)
+@pytest.mark.parametrize("dtype", [np.float32, np.float16, ml_dtypes.bfloat16, np.complex64])
+def test_large_results_count_though_nobody_had_asked(read, dtype):
+    x = device(np.full(5000, float(ml_dtypes.finfo(np.float32 if dtype == np.complex64 else dtype).max), dtype))
+    results = [device(np.zeros(5000, dtype)) for _ in range(3)]
+    for op, y in zip(("Sub", "Add", "Sub"), results, strict=True):
+        run(op, x, x, outputs=[y])
+    assert read() == 1
+    assert _machine.take_reports() == []
+
+
+def overwrite_by_copy(y: Tensor) -> None:
+    assert acl.rt.memcpy(y.pointer + 100, 4, np.zeros(1, np.float32).ctypes.data, 4, 1) == 0
+
+
+def overwrite_by_set(y: Tensor) -> None:
+    assert acl.rt.memset(y.pointer, y.array.nbytes, 0, 8) == 0
+
+
+def overwrite_by_operator(y: Tensor) -> None:
+    run("Sub", y, device(np.zeros(5000, np.float32)), outputs=[y])
+    run("Mul", device(np.zeros(5000, np.float32)), device(np.zeros(5000, np.float32)), outputs=[y])
+
+
+def free(y: Tensor) -> None:
+    assert acl.rt.free(y.pointer) == 0
+
+
+def follow_with_many(y: Tensor) -> None:
+    one = device(np.ones(5000, np.float32))
+    for _ in range(70):
+        run("Sub", one, one)
+
+
+@pytest.mark.parametrize("end", [overwrite_by_copy, overwrite_by_set, overwrite_by_operator, free, follow_with_many])
+def test_large_results_that_are_gone_before_the_first_question_are_named(end):
+    x, y = device(np.full(5000, 3e38, np.float32)), device(np.zeros(5000, np.float32))
+    run("Add", x, x, outputs=[y])
+    end(y)
     _machine.take_reports()
     assert by_function() == 0
     assert [rule for rule, *_ in _machine.take_reports()] == ["HA123"]
     run("Add", x, x)
     assert by_function() == 1
+
+
+def test_large_results_from_before_a_reset_do_not_count():
+    x = device(np.full(5000, 3e38, np.float32))
+    y = device(np.zeros(5000, np.float32))
+    run("Add", x, x, outputs=[y])
+    assert acl.rt.reset_overflow_status(0) == 0
+    assert by_function() == 0
+    assert _machine.take_reports() == []
 
 
 def test_moving_an_infinity_and_integers_do_not_count():

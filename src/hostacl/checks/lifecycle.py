@@ -257,13 +257,14 @@ class OverflowMode(
 
 
 class OverflowPassedOver(
-    Rule, code="HA123", title="large results came before the overflow status was asked for", returns="0", severity="portability"
+    Rule, code="HA123", title="large results gone before the overflow status was asked for", returns="0", severity="portability"
 ):
     """Results of more than 4096 bytes are looked at for overflow once a program has touched the overflow status:
     aclrtResetOverflowStatus, aclrtGetOverflowStatus, a stream's overflow switch, or an operator of the NPU…FloatStatus family.
-    The text says that some came before; reset the status before the operators that it is to tell of.
+    Earlier ones are looked at then, if they are still there: the last 64, not freed and not written over. The text says that
+    some were not; reset the status before the operators that it is to tell of.
 
-    Wrong:  execute_v2 of a large Add; acl.rt.get_overflow_status(...)
+    Wrong:  execute_v2 of a large Add; execute_v2 of a Sub into the same memory; acl.rt.get_overflow_status(...)
     Right:  acl.rt.reset_overflow_status(stream); execute_v2; acl.rt.get_overflow_status(...)
 
     From: our choice: to look at every result costs time that nearly no program wants to spend.
