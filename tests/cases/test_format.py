@@ -7,6 +7,7 @@ import pytest
 
 import acl
 from tests.cases.driver import Run, refused, result, runs
+from tests.cases.messages import told
 
 
 @pytest.mark.case("B064")
@@ -60,5 +61,7 @@ def test_blocks_of_int8_are_twice_as_wide(way: str) -> None:
 def test_a_convolution_is_right_or_its_error_is_its_own(way: str) -> None:
     (case,) = runs("B068")
     np.testing.assert_array_equal(result(case, way=way), np.full((1, 16, 4, 4), 16))
-    outcome = refused(case, "Conv2D", "filter", tensors={"filter": {"dtype": "int32"}}, way=way)
+    outcome = refused(case, tensors={"filter": {"dtype": "int32"}}, way=way)
+    told("B068 filter as int32", *outcome.told)
     assert "TransData" not in outcome.text
+    assert outcome.text.count("DT_FLOAT,") + outcome.text.count("DT_FLOAT.") == 1  # each type is listed once

@@ -65,7 +65,7 @@ def _hint(code: int) -> str:
 
 
 def _names(codes: Iterable[int]) -> str:
-    return ", ".join(map(dtypes.ge_name, dtypes.allowed_of(tuple(codes))))
+    return ", ".join(map(dtypes.ge_name, dict.fromkeys(dtypes.allowed_of(tuple(codes)))))
 
 
 def shares(bound: Bound, call: Call) -> bool:
