@@ -50,6 +50,9 @@ POOLED = (1, 8, 200, 200)
     ("MaxPoolV3Grad", F16, (IMAGE, POOLED, POOLED), 0, {**POOL, **PADS, "padding_mode": "CALCULATED"}),
     ("MaxPoolWithArgmaxV1", F16, (IMAGE,), 0, {"ksize": [1, 3, 3, 1], "strides": [1, 2, 2, 1], "pads": [1] * 4}),
     ("AdaptiveAvgPool2d", F16, (IMAGE,), 0, {"output_size": [7, 7]}),
+    ("SoftmaxV2", F16, ((1250, 1024),), 2, {"axes": [0]}), ("GroupNorm", F16, (IMAGE, (8,), (8,)), 0, {"num_groups": 8}),
+    ("BNTrainingReduce", F16, (IMAGE,), 0, {}), ("GroupNorm", F16, ((8, 2, 200, 400), (2,), (2,)), 0, {"num_groups": 2}),
+    ("InstanceNorm", F16, (IMAGE, (8,), (8,)), 0, {}),
 ])  # fmt: skip
 def test_one_large_item_needs_little_memory(op, dtype, shapes, layout, attrs, monkeypatch):
     for module, name in (

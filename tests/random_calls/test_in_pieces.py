@@ -14,7 +14,7 @@ from random_calls.oracle import find_oracle
 from random_calls.run import check
 
 DIVIDED = [name for name in implemented() if (one := find(name)) and (one.cuts or one.batch) and find_oracle(name)]
-NATIVE = {"AvgPool", "AvgPoolV2", "MaxPool3D"}
+NATIVE = {"AvgPool", "AvgPoolV2", "BNInfer", "MaxPool3D"}
 """Run by native code alone, which needs no room, in every dtype tried here."""
 
 DRAWS = 16

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from hostacl.config import settings
 from hostacl.ops import dims
 from hostacl.ops.axes import channel_axes, channels_of, check_channels, described_or, other_axes, per_channel
+from hostacl.ops.axis_cuts import channel_cuts
 from hostacl.ops.call import Call
 from hostacl.ops.dims import Dim, Shape
 from hostacl.ops.moments import inverse_root, mean_of, moments, rescaled
@@ -65,7 +66,7 @@ def direct_inference(call: Call) -> Callable[..., None] | None:
     return run
 
 
-@kernel("BatchNorm", shape=batch_norm_shape, direct=direct_inference)
+@kernel("BatchNorm", shape=batch_norm_shape, direct=direct_inference, cuts=channel_cuts(channels))
 def batch_norm(
     x: Array, scale: Array, offset: Array, mean: Array | None, variance: Array | None, epsilon: float, is_training: bool,
     exponential_avg_factor: float | None, call: Call,
@@ -103,7 +104,7 @@ def batch_norm_v3_shape(call: Call) -> list[Shape]:
     return [call.shape("x"), *statistics]
 
 
-@kernel("BatchNormV3", shape=batch_norm_v3_shape, mixed=("weight", "bias"))
+@kernel("BatchNormV3", shape=batch_norm_v3_shape, mixed=("weight", "bias"), cuts=channel_cuts(channels))
 def batch_norm_v3(
     x: Array, weight: Array, bias: Array, running_mean: Array, running_var: Array,
     epsilon: float, momentum: float, is_training: bool, call: Call,
@@ -132,7 +133,7 @@ def infer_shape(call: Call) -> Shape:
     return call.shape("x")
 
 
-@kernel("BNInfer", shape=infer_shape, direct=direct_inference)
+@kernel("BNInfer", shape=infer_shape, direct=direct_inference, cuts=channel_cuts(channels))
 def bn_infer(
     x: Array, scale: Array, offset: Array, mean: Array, variance: Array, epsilon: float, call: Call
 ) -> Array:  # fmt: skip
@@ -148,7 +149,7 @@ def reduce_shape(call: Call) -> list[Shape]:
     return [described_or(call, name, shape) for name in call.outputs]
 
 
-@kernel("BNTrainingReduce", "BN3DTrainingReduce", shape=reduce_shape, attrs={"epsilon": 0.0})
+@kernel("BNTrainingReduce", "BN3DTrainingReduce", shape=reduce_shape, attrs={"epsilon": 0.0}, cuts=channel_cuts(channels))
 def bn_training_reduce(x: Array, call: Call) -> tuple[Array, Array]:
     """The sum and the sum of squares of each channel (axis 1, or as the format of x says), added up in float64.
 
@@ -171,7 +172,7 @@ def update_shape(call: Call) -> list[Shape]:
     return [call.shape("x"), *(described_or(call, name, call.shape("sum")) for name in list(call.outputs)[1:])]
 
 
-@kernel("BNTrainingUpdate", "BN3DTrainingUpdate", shape=update_shape)
+@kernel("BNTrainingUpdate", "BN3DTrainingUpdate", shape=update_shape, cuts=channel_cuts(channels))
 def bn_training_update(
     x: Array, sum: Array, square_sum: Array, scale: Array, offset: Array, mean: Array, variance: Array,
     factor: float, epsilon: float, call: Call,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,8 @@ from numpy.typing import NDArray
 from hostacl import _kernels
 from hostacl.ops import dims, exponential
 from hostacl.ops.axes import channel_axes, channels_of, check_channels, described_or, per_channel
+from hostacl.ops.axis_cuts import channel_cuts, image_cuts
+from hostacl.ops.batches import Cut, Piece, plain, shorter
 from hostacl.ops.call import Call
 from hostacl.ops.dims import Dim, Shape
 from hostacl.ops.moments import inverse_root, moments, rescaled
@@ -85,7 +88,27 @@ def by_rows(
     return y.reshape(x.shape), mean.reshape(count, groups), variance.reshape(count, groups)
 
 
-@kernel("GroupNorm", shape=group_shape, attrs={"data_format": "NCHW"})  # torch-npu sends ND without data_format
+def group_cuts(call: Call) -> Iterator[Cut]:
+    """By images, and by groups of one."""
+    yield from image_cuts(call)
+    first, *others = call.outputs
+    (count, *_), groups, axis = call.spec("x").shape, call.attr("num_groups"), channel_axis(call)
+    specs = [call.outputs[name].specs[0] for name in others]
+    known = call.inputs.keys() <= {"x", "gamma", "beta"} and not any(one.absent or prod(one.shape) != groups for one in specs)
+    if count != 1 or not known or not plain(call, "x", first):
+        return
+    each = call.spec("x").shape[axis] // groups
+
+    def piece(part: slice) -> Piece:
+        channels = slice(part.start * each, part.stop * each)
+        parts = {"x": {axis: channels}, first: {axis: channels}} | {name: {0: channels} for name in ("gamma", "beta")}
+        parts |= {name: {len(one.shape) - 1: part} for name, one in zip(others, specs, strict=True)}
+        return shorter(call, parts, {"num_groups": part.stop - part.start})
+
+    yield Cut(groups, piece)
+
+
+@kernel("GroupNorm", shape=group_shape, attrs={"data_format": "NCHW"}, cuts=group_cuts)  # torch-npu sends ND without one
 def group_norm(
     x: Array, gamma: Array | None, beta: Array | None, scale: Array | None, offset: Array | None, mean: Array | None,
     variance: Array | None, num_groups: int, eps: float | None, epsilon: float | None, is_training: bool, call: Call,
@@ -108,7 +131,7 @@ def _shapes(call: Call) -> list[Any]:
     return group_shape(call)
 
 
-@kernel("GroupNormV2", shape=group_shape)
+@kernel("GroupNormV2", shape=group_shape, cuts=group_cuts)
 def group_norm_v2(
     x: Array, gamma: Array, beta: Array, num_groups: int, eps: float, call: Call
 ) -> tuple[Array, Array, Array]:  # fmt: skip
@@ -121,7 +144,7 @@ def group_norm_v2(
     return y, mean.reshape(shapes[1]), root.reshape(shapes[2])
 
 
-@kernel("GroupNormSilu", shape=group_shape)
+@kernel("GroupNormSilu", shape=group_shape, cuts=group_cuts)
 def group_norm_silu(
     x: Array, gamma: Array | None, beta: Array | None, num_groups: int, eps: float, activate_silu: bool | None, call: Call
 ) -> tuple[Array, Array, Array]:
@@ -146,7 +169,13 @@ def instance_shape(call: Call) -> list[Shape]:
     return [x, *(described_or(call, name, kept) for name in ("mean", "variance"))]
 
 
-@kernel("InstanceNorm", shape=instance_shape)
+def instance_cuts(call: Call) -> Iterator[Cut]:
+    """By images, and by channels."""
+    yield from image_cuts(call)
+    yield from channel_cuts(lambda one: (channel_axis(one),))(call)
+
+
+@kernel("InstanceNorm", shape=instance_shape, cuts=instance_cuts)
 def instance_norm(
     x: Array, gamma: Array, beta: Array, epsilon: float, call: Call
 ) -> tuple[Array, Array, Array]:  # fmt: skip

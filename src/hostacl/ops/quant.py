@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 
 from hostacl.ops import dims
 from hostacl.ops.axes import channel_axes, per_channel
+from hostacl.ops.axis_cuts import free_cuts
 from hostacl.ops.call import Call
 from hostacl.ops.dims import Dim, Shape
 from hostacl.ops.registry import kernel
@@ -103,7 +105,7 @@ def ascend_quant_shape(call: Call) -> Shape:
     return call.shape("x")
 
 
-@kernel("AscendQuant", shape=ascend_quant_shape, dtype={"y": ascend_quant_dtype})
+@kernel("AscendQuant", shape=ascend_quant_shape, dtype={"y": ascend_quant_dtype}, cuts=free_cuts())
 def ascend_quant(x: Array, scale: float, offset: float, sqrt_mode: bool, call: Call, out: tuple[Out, ...]) -> Array:
     """round(x·scale + offset), held within int8 or int4; with sqrt_mode scale counts twice. Round is half to even."""
     factor = float(scale) * scale if sqrt_mode else scale
@@ -160,12 +162,18 @@ def dequant_shape(call: Call) -> Shape:
     return x
 
 
+def scaled_axes(call: Call) -> tuple[int, ...]:
+    """The axes along which deq_scale has more than one element."""
+    size = prod(call.spec("deq_scale").shape)
+    return () if size == 1 else tuple(channel_axes(call.format("x"), call.rank("x"), "NHWC"))
+
+
 def dequant_dtype(call: Call) -> tuple[int, ...]:
     """What dtype says, by default float32; float16 when it is described so."""
     return (int(call.attr("dtype")),) if "dtype" in call.given else (dtypes.FLOAT, dtypes.FLOAT16)
 
 
-@kernel("AscendDequant", shape=dequant_shape, dtype={"y": dequant_dtype})
+@kernel("AscendDequant", shape=dequant_shape, dtype={"y": dequant_dtype}, cuts=free_cuts(scaled_axes))
 def ascend_dequant(x: Array, deq_scale: Array, sqrt_mode: bool, relu_flag: bool, formats: dict[str, int]) -> Array:
     """x·deq_scale, for all of x or each channel (the last axis, or as the format of x says); with relu_flag at least 0.
 
@@ -181,7 +189,7 @@ def ascend_dequant(x: Array, deq_scale: Array, sqrt_mode: bool, relu_flag: bool,
     return np.maximum(wide, 0) if relu_flag else wide
 
 
-@kernel("AscendAntiQuant", shape=same_as("x"), dtype={"y": dequant_dtype})
+@kernel("AscendAntiQuant", shape=same_as("x"), dtype={"y": dequant_dtype}, cuts=free_cuts())
 def ascend_anti_quant(x: Array, scale: float, offset: float, sqrt_mode: bool) -> Array:
     """(x + offset)·scale; with sqrt_mode scale counts twice."""
     return (x.astype(np.float64) + offset) * (float(scale) * scale if sqrt_mode else scale)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from hostacl import _kernels
 from hostacl.config import settings
+from hostacl.ops.axis_cuts import free_cuts
 from hostacl.ops.call import Call
 from hostacl.ops.declare import codes
 from hostacl.ops.dims import Shape
@@ -39,7 +40,8 @@ def direct_softmax(call: Call) -> Any:
     return _kernels.softmax if last and code in dtypes.FLOATS - {dtypes.DOUBLE} and not settings().saturate else None
 
 
-@kernel("SoftmaxV2", shape=softmax_shape, dtype={"y": softmax_dtype}, direct=direct_softmax)
+@kernel("SoftmaxV2", shape=softmax_shape, dtype={"y": softmax_dtype}, direct=direct_softmax,
+        cuts=free_cuts(lambda call: call.ints("axes")))  # fmt: skip
 def softmax_v2(x: Array, axes: Sequence[int]) -> Array:
     """exp(x - max) / sum over the axes together; NaN where one of them is NaN."""
     over = tuple(axes)
