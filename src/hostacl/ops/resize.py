@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hostacl.ops import dims
+from hostacl.ops.axis_cuts import free_cuts
 from hostacl.ops.call import Call
 from hostacl.ops.dims import Between, Dim, Shape
 from hostacl.ops.registry import kernel
@@ -73,7 +74,13 @@ def taps_of(axes: tuple[int, int], old: tuple[int, ...], new: Any, smooth: bool,
     return found
 
 
-@kernel("ResizeNearestNeighborV2", "ResizeNearestNeighborV2D", shape=resized("x"), values=("size",))
+def planes(call: Call) -> Sequence[int]:
+    """The axes that a resize changes; all of them where y has another order."""
+    alike = call.outputs["y"].specs[0].format == call.format("x")
+    return plane_axes(call.format("x")) if alike else range(call.rank("x"))
+
+
+@kernel("ResizeNearestNeighborV2", "ResizeNearestNeighborV2D", shape=resized("x"), values=("size",), cuts=free_cuts(planes))
 def resize_nearest_neighbor_v2(
     x: Array, size: Any, align_corners: bool, half_pixel_centers: bool, formats: dict[str, int]
 ) -> Array:
@@ -98,7 +105,7 @@ def resize_nearest_neighbor_v2_grad(
     return spread(grads, taps_of(axes, tuple(old), new, False, align_corners, half_pixel_centers))
 
 
-@kernel("ResizeBilinearV2", "ResizeBilinearV2D", shape=resized("x"), values=("size",))
+@kernel("ResizeBilinearV2", "ResizeBilinearV2D", shape=resized("x"), values=("size",), cuts=free_cuts(planes))
 def resize_bilinear_v2(
     x: Array, size: Any, align_corners: bool, half_pixel_centers: bool, formats: dict[str, int]
 ) -> Array:
