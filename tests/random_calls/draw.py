@@ -51,7 +51,10 @@ class Output:
 
 @dataclass
 class Drawn:
-    """One valid call, ready to run and to be judged. ``alias`` = (input's index, offset in elements) of a shared buffer."""
+    """One valid call, ready to run and to be judged. ``alias`` = (input's index, offset in elements) of a shared buffer.
+
+    ``updated`` are inputs that are written, too, by name, and what the oracle expects there.
+    """
 
     op_type: str
     dtype: int
@@ -61,6 +64,12 @@ class Drawn:
     attrs: dict[str, tuple[str, Any]]
     served: frozenset[str]
     alias: tuple[int, int] | None = None
+    updated: tuple[Output, ...] = ()
+
+    def updates(self) -> list[tuple[int, Output]]:
+        """The places of the inputs that are written, too, and what is expected there."""
+        places = {one.name: place for place, one in enumerate(self.inputs)}
+        return [(places[one.name], one) for one in self.updated]
 
     def __repr__(self) -> str:
         return f"<{self.op_type} {dtypes.dtype_name(self.dtype)}, {self.kind}>"
@@ -144,9 +153,11 @@ def _draw(op_type: str, dtype: int, kind: str, rng: np.random.Generator, limit: 
     shaper = find_shaper(op_type) or elementwise
     shaper(dice)
     inputs = _in_order(dice)
-    outputs = _outputs(op_type, dice)
+    results = expected(op_type, dice)
+    outputs = _outputs(results[: len(dice.generation.outputs)], dice)
+    updated = _updated(results[len(dice.generation.outputs) :], dice)
     alias = _alias(dice, inputs, outputs)
-    return Drawn(op_type, dtype, kind, inputs, outputs, dice.attrs, frozenset(dice.served), alias)
+    return Drawn(op_type, dtype, kind, inputs, outputs, dice.attrs, frozenset(dice.served), alias, updated)
 
 
 def elementwise(dice: Dice) -> None:
@@ -192,9 +203,8 @@ def _in_order(dice: Dice) -> tuple[Tensor, ...]:
     return tuple(listed)
 
 
-def _outputs(op_type: str, dice: Dice) -> tuple[Output, ...]:
+def _outputs(results: list[Any], dice: Dice) -> tuple[Output, ...]:
     """What the oracle expects, with descriptors for it."""
-    results = expected(op_type, dice)
     outputs: list[Output] = []
     for decl, result in zip(dice.generation.outputs, results, strict=True):
         for place, one in enumerate(result if isinstance(result, list) else [result]):
@@ -203,16 +213,29 @@ def _outputs(op_type: str, dice: Dice) -> tuple[Output, ...]:
     return tuple(outputs)
 
 
+def _updated(results: list[Any], dice: Dice) -> tuple[Output, ...]:
+    """What the oracle expects, after the outputs, in the inputs that the operator updates and that are there."""
+    operator = find(dice.prototype.op_type)
+    named = [one for name in (operator.updates if operator else ()) for one in dice.inputs.get(name, [])]
+    given = [one for one in named if one.data is not None]
+    return tuple(_judged(one.name, one.spec, result) for one, result in zip(given, results, strict=True))
+
+
 def _output(name: str, decl: TensorDecl, result: Any, dice: Dice) -> Output:
     dtype, shape, layout = dice.outputs.get(decl.name, (None, None, formats.ND))
     dtype = _output_dtype(decl, dice) if dtype is None else dtype
+    true = result.shape if isinstance(result, Any_) else np.shape(result.value if isinstance(result, Within) else result)
+    return _judged(name, TensorSpec(dtype, tuple(shape or true), layout), result)
+
+
+def _judged(name: str, spec: TensorSpec, result: Any) -> Output:
+    """A tensor and what the oracle expects in it."""
     slack, holds = 0.0, None
     if isinstance(result, Within):
         result, slack = result
     if isinstance(result, Any_):
         result, holds = np.empty(result.shape), result.holds
-    want = np.asarray(result)
-    return Output(name, TensorSpec(dtype, tuple(shape or want.shape), layout), want, slack, holds)
+    return Output(name, spec, np.asarray(result), slack, holds)
 
 
 def _output_dtype(decl: TensorDecl, dice: Dice) -> int:

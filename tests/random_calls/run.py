@@ -117,6 +117,10 @@ def _check_run(drawn: Drawn, call: Call) -> None:
     )
     for output, array in zip(drawn.outputs, outputs, strict=True):
         _compare(drawn, output, array)
+    for place, output in drawn.updates():
+        array = arrays[place]
+        assert array is not None
+        _compare(drawn, output, array)
     assert all(buffer.intact() for buffer in buffers), f"wrote outside its buffer\n  {drawn}"
     for place, (array, old) in enumerate(zip(arrays, before, strict=True)):
         free = _is_alias(drawn, place) or drawn.inputs[place].name in call.operator.updates

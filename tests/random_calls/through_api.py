@@ -85,6 +85,8 @@ def check(drawn: Drawn, stream: int) -> None:
         ok(acl.rt.synchronize_stream(stream), f"synchronize_stream\n  {drawn}\n  ")
         for output, (desc, _, address) in zip(drawn.outputs, outputs, strict=True):
             _compare(drawn, output, desc, address)
+        for place, output in drawn.updates():
+            _compare(drawn, output, tensors[place][0], tensors[place][2])
 
 
 def _input(device: Device, one: Tensor, keep: list[Any]) -> tuple[int, int, int]:

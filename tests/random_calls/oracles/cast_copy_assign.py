@@ -153,7 +153,7 @@ def view_copy(
             for start, strides in ((dst_storage_offset, dst_stride), (src_storage_offset, src_stride))
         )
         result[at] = src[source]
-    return result
+    return result, result
 
 
 @shapes("Bitcast")

@@ -19,12 +19,22 @@ def flag(got: Any) -> bool:
     return bool(got[0] in (0, 1) and not got[1:].any())
 
 
-@oracle("NPUAllocFloatStatus", "NPUClearFloatStatus")
+@oracle("NPUAllocFloatStatus")
 def zeros() -> Any:
     return np.zeros(8)
 
 
-@oracle("NPUGetFloatStatus", "NPUGetFloatStatusV2", "NPUGetFloatDebugStatus")
+@oracle("NPUClearFloatStatus")
+def cleared() -> Any:
+    return np.zeros(8), np.zeros(8)
+
+
+@oracle("NPUGetFloatStatus")
+def told_twice() -> Any:
+    return Any_((8,), flag), Any_((8,), flag)
+
+
+@oracle("NPUGetFloatStatusV2", "NPUGetFloatDebugStatus")
 def told() -> Any:
     return Any_((8,), flag)
 

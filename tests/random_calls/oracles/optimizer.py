@@ -74,9 +74,8 @@ def given(dice: Dice, *names: str) -> list[Any]:
     return found
 
 
-def answers(dice: Dice, *results: Any) -> Any:
-    """As many as there are outputs; integers toward zero, within their bounds."""
-    kept = results[: len(dice.prototype.outputs)]
+def answers(dice: Dice, *kept: Any) -> Any:
+    """The variable and its slots, as outputs or in the inputs; integers toward zero, within their bounds."""
     if not values.is_int(dice.dtype):
         shaped = [Within(one, finite(np.abs(one)) * 1e-12 + 1e-30) for one in kept]
         if values.is_complex(dice.dtype):
@@ -130,14 +129,14 @@ def keras(use_nesterov: bool, dice: Dice) -> Any:
 def power_sign(dice: Dice) -> Any:
     var, m, lr, base, decay, beta, grad = given(dice, "var", "m", "lr", "logbase", "sign_decay", "beta", "grad")
     m = beta * m + (1 - beta) * grad
-    return answers(dice, var - lr * np.exp(base * decay * np.sign(grad) * np.sign(m)) * grad)
+    return answers(dice, var - lr * np.exp(base * decay * np.sign(grad) * np.sign(m)) * grad, m)
 
 
 @oracle("ApplyAddSign")
 def add_sign(dice: Dice) -> Any:
     var, m, lr, alpha, decay, beta, grad = given(dice, "var", "m", "lr", "alpha", "sign_decay", "beta", "grad")
     m = beta * m + (1 - beta) * grad
-    return answers(dice, var - lr * (alpha + decay * np.sign(grad) * np.sign(m)) * grad)
+    return answers(dice, var - lr * (alpha + decay * np.sign(grad) * np.sign(m)) * grad, m)
 
 
 @oracle("SGD")
@@ -146,7 +145,7 @@ def sgd(dampening: float, weight_decay: float, nesterov: bool, dice: Dice) -> An
     var, grad, lr, accum, decay, stat = given(dice, *names)
     grad = grad + weight_decay * var
     accum = np.where(stat > 0, grad, decay * accum + (1 - dampening) * grad)
-    return answers(dice, var - lr * (grad + decay * accum if nesterov else accum))
+    return answers(dice, var - lr * (grad + decay * accum if nesterov else accum), accum, np.where(stat > 0, 0, stat))
 
 
 def adam_moments(dice: Dice) -> Any:
@@ -178,7 +177,10 @@ def adam_w(maximize: bool, dice: Dice) -> Any:
     grad = -grad if maximize else grad
     m, v = b1 * m + (1 - b1) * grad, b2 * v + (1 - b2) * grad * grad
     largest = np.maximum(given(dice, "max_grad_norm")[0], v) if dice.values.get("amsgrad") else v
-    return answers(dice, var * (1 - lr * decay) - lr * m / (1 - p1) / (np.sqrt(largest / (1 - p2)) + eps), m, v)
+    step = lr * m / (1 - p1) / (np.sqrt(largest / (1 - p2)) + eps)
+    top = [] if dice.inputs["max_grad_norm"][0].data is None else given(dice, "max_grad_norm")
+    kept = [largest] if dice.values.get("amsgrad") else top
+    return answers(dice, var * (1 - lr * decay) - step, m, v, *kept)
 
 
 @oracle("ApplyAdaMax", "ApplyAdaMaxD")
@@ -208,8 +210,9 @@ def adagrad(update_slots: bool, dice: Dice) -> Any:
 @oracle("ApplyProximalAdagrad")
 def proximal_adagrad(dice: Dice) -> Any:
     var, accum, lr, l1, l2, grad = given(dice, "var", "accum", "lr", "l1", "l2", "grad")
-    rate = lr / np.sqrt(accum + grad * grad)
-    return answers(dice, shrink(var - rate * grad, rate, l1, l2))
+    accum = accum + grad * grad
+    rate = lr / np.sqrt(accum)
+    return answers(dice, shrink(var - rate * grad, rate, l1, l2), accum)
 
 
 @oracle("ApplyRMSProp", "ApplyRMSPropD")
