@@ -201,8 +201,8 @@ class CopyTask : public Task {
         if (std::string gone = gone_memory(); !gone.empty()) return {ACL_ERROR_RT_AICORE_EXCEPTION, gone};
         if (watched_ && digest(copy_) != digest_)
             report("HA222",
-                   format("the source of a %s%s was changed while the copy was pending; the new bytes are copied",
-                          describe().c_str(), site.empty() ? "" : (" (submitted at " + site + ")").c_str()));
+                   format("src = 0x%zx, the source of a %s%s, was changed while the copy was pending; the new bytes are copied",
+                          static_cast<size_t>(src_.address), describe().c_str(), site.empty() ? "" : (" (submitted at " + site + ")").c_str()));
         if (checking(kWritten)) track_copy(copy_, dst_.block, staged_.empty() ? src_.block : nullptr);
         move_rows(copy_);
         return {};
@@ -247,23 +247,30 @@ class FillTask : public Task {
     End dst_;
 };
 
+std::string both_on_host(const Copy& copy) {
+    return format("%s = 0x%zx and %s = 0x%zx are both host memory; an asynchronous copy has one end on the device. "
+                  "Use aclrtMemcpy",
+                  copy.dst_name, reinterpret_cast<size_t>(copy.dst), copy.src_name, reinterpret_cast<size_t>(copy.src));
+}
+
 class RefusedCopyTask : public Task {
   public:
+    explicit RefusedCopyTask(const Copy& copy) : told_(both_on_host(copy)) {}
     Failure run() override {
         return {ACL_ERROR_RT_FEATURE_NOT_SUPPORT,
-                "HA215: aclrtMemcpyAsync(): an asynchronous copy from host to host is not supported" +
-                    (site.empty() ? "" : "; submitted at " + site)};
+                "HA215: aclrtMemcpyAsync(): " + told_ + (site.empty() ? "" : "; submitted at " + site)};
     }
     std::string describe() const override { return "copy host to host"; }
+
+  private:
+    std::string told_;
 };
 
 // Asynchronous copies between host memories: refused at the call since 8.0.RC3, when they run before.
-Code host_to_host(const StreamPtr& stream, bool at_once) {
+Code host_to_host(const StreamPtr& stream, const Copy& copy, bool at_once) {
     if (at_once)
-        return fail(
-            ACL_ERROR_RT_FEATURE_NOT_SUPPORT, "HA215",
-            "dst and src are both host memory; an asynchronous copy has one end on the device. Use aclrtMemcpy");
-    auto task = std::make_unique<RefusedCopyTask>();
+        return fail(ACL_ERROR_RT_FEATURE_NOT_SUPPORT, "HA215", both_on_host(copy));
+    auto task = std::make_unique<RefusedCopyTask>(copy);
     task->site = call_site();
     return submit(stream, std::move(task));
 }
@@ -352,7 +359,7 @@ Code copy_async(const Copy& copy, Handle stream_handle) {
          waits = config().cann.at_least(9, 0) && (dst.pageable() || src.pageable());
     if (is_host_to_host(copy, dst, src)) {
         lock.unlock();
-        return host_to_host(stream, now);
+        return host_to_host(stream, copy, now);
     }
     if (dst.pageable()) note_pageable(copy.dst_name, dst, waits);
     if (src.pageable()) note_pageable(copy.src_name, src, waits);

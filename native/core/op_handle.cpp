@@ -40,6 +40,19 @@ Code read_handle_list(const TensorList& list, const std::vector<TensorDesc>& des
     return 0;
 }
 
+// 0, or that a descriptor has an unknown dim: it is named by its place. Lock held.
+Code refuse_unknown_dims(const char* op, const char* list, const std::vector<Argument>& arguments) {
+    for (size_t i = 0; i < arguments.size(); i++) {
+        const auto& dims = descs().find(arguments[i].desc)->dims;
+        for (size_t at = 0; at < dims.size(); at++)
+            if (dims[at] < 0)
+                return fail(kNoDynamic, "HA610",
+                            format("%s: %s[%zu].dims[%zu] = %lld; a handle has fixed shapes. Use aclopExecuteV2", op, list, i,
+                                   at, static_cast<long long>(dims[at])));
+    }
+    return 0;
+}
+
 } // namespace
 
 Code create_handle(const CallArguments& call, Handle* handle) {
@@ -50,13 +63,8 @@ Code create_handle(const CallArguments& call, Handle* handle) {
         Lock lock = lock_machine();
         if (Code code = read_call(call, &request, &key, &attr)) return code;
         if (!handle) return null_argument("handle");
-        for (const auto* list : {&request.inputs, &request.outputs})
-            for (const Argument& argument : *list)
-                for (int64_t dim : descs().find(argument.desc)->dims)
-                    if (dim < 0)
-                        return fail(kNoDynamic, "HA610",
-                                    format("%s: a descriptor has dim %lld; a handle has fixed shapes. Use aclopExecuteV2", call.op,
-                                           static_cast<long long>(dim)));
+        if (Code code = refuse_unknown_dims(call.op, call.inputs.desc_name, request.inputs)) return code;
+        if (Code code = refuse_unknown_dims(call.op, call.outputs.desc_name, request.outputs)) return code;
         snapshot(*attr, &request);
     }
     const int32_t mode = saturation_here();

@@ -139,14 +139,15 @@ def test_an_asynchronous_copy_between_unaligned_addresses_is_reported(stream: in
 )
 def test_host_to_host_by_version(version: str, at_call: int, at_synchronize: int) -> None:
     source, target = np.arange(4), np.zeros(4, int)
+    values = f"dst = {hex(target.ctypes.data)}", f"src = {hex(source.ctypes.data)}"
     with hostacl.settings(cann=version):
         stream = acl.rt.create_stream()[0]
         assert acl.rt.memcpy_async(target.ctypes.data, 32, source.ctypes.data, 32, H2H, stream) == at_call
         if at_call:
-            told("B086 host to host", message(), at_call, "acl.rt.memcpy_async")
+            told("B086 host to host", message(), at_call, "acl.rt.memcpy_async", *values)
         assert acl.rt.synchronize_stream(stream) == at_synchronize
         if at_synchronize:
-            told("B086 host to host later", message(), at_synchronize, "aclrtMemcpyAsync")
+            told("B086 host to host later", message(), at_synchronize, "aclrtMemcpyAsync", *values)
 
 
 @pytest.mark.case("B086")

@@ -109,7 +109,7 @@ def test_a_source_that_changes_before_its_copy_runs(scheduler: str, wanted: list
         reports()
         assert acl.rt.synchronize_stream(stream) == 0
         if scheduler == "deferred":
-            told("B071 changed", *reported("HA222", "acl.rt.synchronize_stream"))
+            told("B071 changed", *reported("HA222", "acl.rt.synchronize_stream"), f"src = {hex(pointer)}")
         assert "HA222" not in reports()
         np.testing.assert_array_equal(target.read(), wanted)
 

@@ -61,11 +61,11 @@ def test_a_handle_wants_buffers_of_its_own_size(stream: int) -> None:
 
 
 @pytest.mark.case("B114")
-@pytest.mark.parametrize("dims", [[-1], [-2], [4, -1]])
-def test_a_handle_cannot_have_unknown_dims(dims: list[int]) -> None:
+@pytest.mark.parametrize(("dims", "place"), [([-1], "dims[0] = -1"), ([-2], "dims[0] = -2"), ([4, -1], "dims[1] = -1")])
+def test_a_handle_cannot_have_unknown_dims(dims: list[int], place: str) -> None:
     desc = acl.create_tensor_desc(0, dims, 2)
     ret = acl.op.create_handle("Add", [desc, desc], [desc], 0)[1]
-    told("B114 unknown dims", message(), ret, "acl.op.create_handle")
+    told("B114 unknown dims", message(), ret, "acl.op.create_handle", f"inputDesc[0].{place}")
 
 
 @pytest.mark.case("B114")

@@ -98,7 +98,7 @@ def copy_overlaps(kit: Kit, wrong: bool) -> None:
     kit.api.rt.memcpy(ptr + (32 if wrong else 64), 64, ptr, 64, 3)
 
 
-@misuse("HA215", "rt.memcpy_async", "", "dst and src are both host memory")
+@misuse("HA215", "rt.memcpy_async", "dst", "dst = 0x", "and src = 0x", "are both host memory")
 def async_host_to_host(kit: Kit, wrong: bool) -> None:
     kit.api.rt.memcpy_async(kit.pinned(), 64, kit.pinned() if wrong else kit.device(), 64, 0 if wrong else 2, kit.stream)
 
@@ -142,7 +142,7 @@ def last_block(kit: Kit, wrong: bool) -> None:
     kit.api.rt.memcpy(ptr, 64, kit.pinned(), 64 if wrong else 60, 1)
 
 
-@misuse("HA222", "rt.synchronize_stream", "", "source of a copy of 64 bytes host to device (submitted at", scheduler="deferred")
+@misuse("HA222", "rt.synchronize_stream", "src", "source of a copy of 64 bytes host to device (submitted at", scheduler="deferred")
 def source_changed(kit: Kit, wrong: bool) -> None:
     src = kit.pinned()
     kit.api.rt.memcpy_async(kit.device(), 64, src, 64, 1, kit.stream)

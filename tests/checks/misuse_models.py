@@ -81,7 +81,7 @@ def skipped_model(kit: Kit, wrong: bool) -> None:
     kit.api.op.set_model_dir(str(kit.folder))
 
 
-@misuse("HA610", "op.create_handle", "", "Abs: a descriptor has dim -1", "aclopExecuteV2")
+@misuse("HA610", "op.create_handle", "inputDesc[0].dims[0]", "Abs: ", "= -1; a handle has fixed shapes", "aclopExecuteV2")
 def dynamic_handle(kit: Kit, wrong: bool) -> None:
     desc, real = kit.desc([-1]), kit.desc([4])
     kit.api.set_tensor_shape_range(desc, [[1, 8]])
