@@ -142,7 +142,7 @@ def last_block(kit: Kit, wrong: bool) -> None:
     kit.api.rt.memcpy(ptr, 64, kit.pinned(), 64 if wrong else 60, 1)
 
 
-@misuse("HA222", "rt.synchronize_stream", "src", "source of a copy of 64 bytes host to device (submitted at", scheduler="deferred")
+@misuse("HA222", "rt.synchronize_stream", "src", "source of a copy of 64 bytes host to device (submitted", scheduler="deferred")
 def source_changed(kit: Kit, wrong: bool) -> None:
     src = kit.pinned()
     kit.api.rt.memcpy_async(kit.device(), 64, src, 64, 1, kit.stream)
