@@ -25,6 +25,15 @@ def reciprocal(x):
 '''
 """A user's own kernel, for none of those that the provider asks for fails on data."""
 
+DROPOUT = """
+from hostacl.ops.registry import kernel
+
+@kernel("DropoutV2", shape=lambda call: [call.shape("x"), call.shape("x"), call.shape("seed")])
+def dropout(x, seed, p):
+    return x, x, seed
+"""
+"""A kernel, so that the refusal is about what is sent."""
+
 PREAMBLE = """
 import numpy as np
 from tests.clients.onnxruntime.support import session, single_node
@@ -75,6 +84,18 @@ attempt(good, float32(-3))
     assert any("500002 HA" in line and "aclopCompileAndExecute(): MaxPoolV3: x" in line for line in lines), lines
     assert any('running MaxPool node' in line and 'aclopCompileAndExecute("MaxPoolV3"' in line for line in lines), lines
     assert lines[-1] == "[3.0]"
+
+
+def test_dropout_in_training_mode_sends_what_the_operator_does_not_take(tmp_path: Path) -> None:
+    kernels = tmp_path / "kernels.py"
+    kernels.write_text(DROPOUT)
+    program = """
+arrays = [np.ones((2, 5), np.float32), np.asarray(0.75, np.float32), np.asarray(True)]
+attempt(session(single_node("Dropout", arrays, opset=13)[0]), *arrays)
+"""
+    lines = run(program, HOSTACL_OPS=str(kernels), ASCEND_SLOG_PRINT_TO_STDOUT="1")
+    assert any("HA506: aclopCompileAndExecute(): DropoutV2: p was set as int (0)" in line for line in lines), lines
+    assert any("running Dropout node" in line for line in lines), lines
 
 
 def test_a_node_that_is_refused_is_explained_by_the_rules_of_use() -> None:

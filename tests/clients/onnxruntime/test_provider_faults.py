@@ -55,6 +55,22 @@ def test_a_pad_node_in_front_is_the_way_around() -> None:
     assert not np.allclose(session(model).run(None, {"x": X})[0], expected)  # the optimizer puts the pads back into Conv
 
 
+def test_pads_of_the_lowest_value_are_the_way_around_for_max_pool(sent: list[Sent]) -> None:
+    ours, cpu = on_both("MaxPool", [-np.abs(X)], 7, kernel_shape=[2, 2], auto_pad="SAME_LOWER")
+    assert sent_as(sent, "MaxPoolV3").attributes["padding_mode"] == "SAME"  # which pads more at the end
+    assert_close(ours, on_cpu("MaxPool", [-np.abs(X)], 7, kernel_shape=[2, 2], auto_pad="SAME_UPPER"))
+    assert not np.allclose(ours, cpu)
+    lowest = float(np.finfo(np.float32).min)
+    nodes = [
+        onnx.helper.make_node("Pad", ["x"], ["padded"], pads=[0, 0, 1, 1, 0, 0, 0, 0], value=lowest),
+        onnx.helper.make_node("MaxPool", ["padded"], ["y"], kernel_shape=[2, 2]),
+    ]
+    feeds = {"x": -np.abs(X)}
+    model = model_of(nodes, feeds, ["y"], opset=7)
+    apart = onnxruntime.InferenceSession(model, options(), providers=PROVIDERS, disabled_optimizers=["Pad_Fusion"])
+    assert_close(apart.run(None, feeds)[0], cpu)
+
+
 @pytest.mark.parametrize("include", [0, 1])
 def test_padded_averages_count_the_other_way(sent: list[Sent], include: int) -> None:
     attributes = {"kernel_shape": [3, 3], "pads": [1, 1, 1, 1], "strides": [1 + include, 2]}  # a call that no other test makes
