@@ -96,3 +96,14 @@ def test_wide_integers_of_a_cropped_gradient_are_exact():
     got = run("ResizeGrad", grads, np.array([0, 0, 0, 0, 1, 1, 1, 1], np.float32), None, np.array([1, 1, 1, 2]), const=[3],
               mode="nearest", coordinate_transformation_mode="tf_crop_and_resize")  # fmt: skip
     assert got.ravel().tolist() == [2**62 + 1 + 3, 12]
+
+
+@pytest.mark.parametrize("mode", ["floor", "ceil", "round_prefer_floor", "round_prefer_ceil"])
+def test_aligned_corners_lie_where_they_lie(mode):
+    x = np.arange(4, dtype=np.int32).reshape(1, 1, 1, 4)
+    for size in range(2, 120):
+        y = run("Resize", x, None, None, np.array([1, 1, 1, size]), const=[3], mode="nearest", nearest_mode=mode,
+                coordinate_transformation_mode="align_corners").ravel()  # fmt: skip
+        assert (y[0], y[-1]) == (0, 3), size
+        if (size - 1) % 3 == 0:
+            assert y[:: (size - 1) // 3].tolist() == [0, 1, 2, 3]

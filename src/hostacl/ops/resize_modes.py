@@ -44,7 +44,7 @@ def symmetric(at: Array, one: Axis) -> Array:
 
 def corners(at: Array, one: Axis) -> Array:
     """The outer elements keep their place."""
-    return at * ((one.old - 1) / (one.new - 1) if one.new > 1 else 0.0)
+    return at * (one.old - 1) / (one.new - 1) if one.new > 1 else np.zeros_like(at)
 
 
 def cropped(at: Array, one: Axis) -> Array:
