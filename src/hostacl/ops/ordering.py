@@ -15,8 +15,8 @@ from hostacl.tensors import dtypes
 
 Array = NDArray[Any]
 
-BLOCK = 1 << 22
-"""Elements sorted at a time, so that keys stay small."""
+BLOCK = 1 << 16
+"""Elements sorted at a time, so that keys stay in the cache."""
 
 
 def keys(x: Array, code: int, largest_first: bool = False) -> Array:
