@@ -12,6 +12,7 @@ from hostacl.tensors import dtypes, formats
 from random_calls import values
 from random_calls.dice import Dice
 from random_calls.oracle import finite, oracle, shapes, summed
+from random_calls.oracles.matmul import offsets, without
 
 
 def correlate(x: Any, weight: Any, strides: Sequence[int], dilations: Sequence[int], pads: Sequence[int], groups: int) -> Any:
@@ -84,6 +85,7 @@ def convolution(d: Dice, order: str, data_formats: tuple[int, ...], filter_forma
     d.tensor("filter", tuple(w[letter] for letter in LETTERS[weights]), format=weights)
     if d.optional("bias"):
         d.tensor("bias", (w["N"],), dtype=dtypes.FLOAT if d.dtype == dtypes.BF16 else code)
+    offsets(d, w["N"])
     spatial = [letter for letter in order if letter not in "NC"]
     for name, numbers in (("strides", stride), ("dilations", dilation)):
         by_letter = {"N": 1, "C": 1, **dict(zip(spatial, numbers, strict=True))}
@@ -104,11 +106,15 @@ def convolution(d: Dice, order: str, data_formats: tuple[int, ...], filter_forma
 
 
 @oracle("Conv2D", "Conv3D")
-def convolve(x: Any, filter: Any, bias: Any, strides: Any, dilations: Any, pads: Any, groups: int, dice: Dice) -> Any:
+def convolve(
+    x: Any, filter: Any, bias: Any, offset_w: Any, strides: Any, dilations: Any, pads: Any, groups: int, offset_x: Any,
+    dice: Dice,
+) -> Any:  # fmt: skip
     data, weights = (LETTERS[dice.inputs[name][0].spec.format] for name in ("x", "filter"))
     order = "NCHW" if len(data) == 4 else "NCDHW"
-    first, second = ordered(x, data, order), ordered(filter, weights, order)
+    first, second = without(ordered(x, data, order), offset_x), ordered(filter, weights, order)
     shape = (-1, *(1,) * len(strides))
+    second = second if offset_w is None else without(second, offset_w.reshape(-1, 1, *shape[1:]))
     total = correlate(first, second, strides, dilations, pads, groups)
     total = total if bias is None else total + bias.reshape(shape)
     if x.dtype == object:

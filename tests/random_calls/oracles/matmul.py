@@ -27,6 +27,19 @@ def result_dtype(d: Dice) -> int:
     return dtypes.INT32 if values.is_int(d.dtype) else d.dtype
 
 
+def offsets(d: Dice, n: int) -> None:
+    """Offsets of quantised values: one for x1, one or one a column for x2."""
+    whole = values.is_int(d.dtype)
+    d.attr("offset_x", *((0, 3, -2) if whole else (0,)))
+    if whole and d.optional("offset_w"):
+        d.tensor("offset_w", (d.choose(1, n or 1),), -5, 5, dtype=dtypes.INT8)
+
+
+def without(x: Any, offset: Any) -> Any:
+    """Quantised values without their offset."""
+    return x - offset if x.dtype == object and offset is not None else x
+
+
 @shapes("MatMul", "MatMulV2")
 def two_matrices(d: Dice) -> None:
     m, k, n = sizes(d)
@@ -36,13 +49,21 @@ def two_matrices(d: Dice) -> None:
     d.tensor("x2", second)
     if d.optional("bias"):
         d.tensor("bias", (n,), dtype=result_dtype(d))
-    d.attr("offset_x", 0)
+    offsets(d, n)
     d.output("y", result_dtype(d))
 
 
-@oracle("MatMul", "MatMulV2")
+@oracle("MatMul")
 def mat_mul(x1: Any, x2: Any, bias: Any, transpose_x1: bool, transpose_x2: bool, dice: Dice) -> Any:
     return product(x1.T if transpose_x1 else x1, x2.T if transpose_x2 else x2, bias, dice)
+
+
+@oracle("MatMulV2")
+def mat_mul_v2(
+    x1: Any, x2: Any, bias: Any, offset_w: Any, transpose_x1: bool, transpose_x2: bool, offset_x: Any, dice: Dice
+) -> Any:
+    second = without(x2.T if transpose_x2 else x2, offset_w)
+    return product(without(x1.T if transpose_x1 else x1, offset_x), second, bias, dice)
 
 
 @shapes("BatchMatMul")

@@ -10,7 +10,7 @@ from scipy import special
 from hostacl.tensors import dtypes
 from random_calls.dice import Dice
 from random_calls.oracle import Within, finite, oracle, shapes
-from random_calls.oracles.matmul import product, result_dtype, sizes
+from random_calls.oracles.matmul import offsets, product, result_dtype, sizes, without
 
 
 @shapes("BatchMatMulV2")
@@ -25,13 +25,14 @@ def batches_with_bias(d: Dice) -> None:
     d.tensor("x2", (*other, *((n, k) if d.attr("adj_x2", True) else (k, n))))
     if d.optional("bias"):
         d.tensor("bias", d.choose((n,), (1, n), (m, 1)), dtype=result_dtype(d))
-    d.attr("offset_x", 0)
+    offsets(d, n)
     d.output("y", result_dtype(d))
 
 
 @oracle("BatchMatMulV2", family="matmul")
-def batch_mat_mul_v2(x1: Any, x2: Any, bias: Any, adj_x1: bool, adj_x2: bool, dice: Dice) -> Any:
-    return product(np.swapaxes(x1, -1, -2) if adj_x1 else x1, np.swapaxes(x2, -1, -2) if adj_x2 else x2, bias, dice)
+def batch_mat_mul_v2(x1: Any, x2: Any, bias: Any, offset_w: Any, adj_x1: bool, adj_x2: bool, offset_x: Any, dice: Dice) -> Any:
+    second = without(np.swapaxes(x2, -1, -2) if adj_x2 else x2, offset_w)
+    return product(without(np.swapaxes(x1, -1, -2) if adj_x1 else x1, offset_x), second, bias, dice)
 
 
 @shapes("Dot")
@@ -95,14 +96,16 @@ def permutations(d: Dice) -> None:
     if d.optional("bias"):
         d.tensor("bias", (n,), dtype=result_dtype(d))
     d.attr("perm_y", [1, 0, 2])
-    d.attr("offset_x", 0)
+    offsets(d, n)
     d.output("y", result_dtype(d))
 
 
 @oracle("TransposeBatchMatMul", family="matmul")
-def transpose_batch(x1: Any, x2: Any, bias: Any, perm_x1: Any, perm_x2: Any, perm_y: Any, dice: Dice) -> Any:
-    first = x1.transpose(perm_x1) if perm_x1 else x1
-    second = x2.transpose(perm_x2) if perm_x2 else x2
+def transpose_batch(
+    x1: Any, x2: Any, bias: Any, offset_w: Any, perm_x1: Any, perm_x2: Any, perm_y: Any, offset_x: Any, dice: Dice
+) -> Any:
+    first = without(x1.transpose(perm_x1) if perm_x1 else x1, offset_x)
+    second = without(x2.transpose(perm_x2) if perm_x2 else x2, offset_w)
     result = product(first, second, bias, dice)
     order = perm_y or [0, 1, 2]
     if isinstance(result, Within):

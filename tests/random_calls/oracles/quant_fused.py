@@ -317,9 +317,9 @@ def routing(x: Any, w: Any, scale: Any, pertoken_scale: Any, shared_input: Any, 
 
 @oracle("QuantConv2D", family="conv")
 def quantised_convolution(
-    x: Any, filter: Any, bias: Any, strides: Any, dilations: Any, pads: Any, groups: int, dice: Dice
+    x: Any, filter: Any, bias: Any, strides: Any, dilations: Any, pads: Any, groups: int, offset_x: Any, dice: Dice
 ) -> Any:  # fmt: skip
-    total = convolve(x, filter, bias, strides, dilations, pads, groups, dice)
+    total = convolve(x, filter, bias, None, strides, dilations, pads, groups, offset_x, dice)
     place = LETTERS[dice.outputs["y"][2]].index("C")
     by = dice.values["true scale"]
     shape = [-1 if axis == place else 1 for axis in range(4)]
