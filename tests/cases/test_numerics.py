@@ -252,7 +252,12 @@ def test_batch_statistics_of_a_single_element(way: str) -> None:
 
 @pytest.mark.case("B056")
 def test_int64_to_int32_keeps_the_low_bits(way: str) -> None:
+    reports()
     equal(result(*runs("B056"), way=way), [0, 2147483647])
+    assert reports() == {}
+    with hostacl.settings(check="HA531"):
+        equal(result(*runs("B056"), way=way), [0, 2147483647])
+        told("B056 cut", *reported("HA531", f"acl.op.{way}"))
 
 
 @pytest.mark.case("B057")

@@ -193,3 +193,8 @@ def data_missing(kit: Kit, wrong: bool) -> None:
     buffer = kit.api.create_data_buffer(0, 0) if wrong else x[1]
     _infer(kit, "Abs", [(x[0], buffer)], [kit.api.create_tensor_desc(-1, [], -1)])
 
+
+@misuse("HA531", "op.execute_v2", "x[1]", "Cast", "= 4294967296 became 0", "1 of 2 values")
+def integers_cut(kit: Kit, wrong: bool) -> None:
+    x = kit.filled(np.array([1, 1 << (32 if wrong else 30)], np.int64))
+    kit.run("Cast", [x], [kit.tensor([2], "int32")], kit.attr(dst_type=3))

@@ -326,3 +326,16 @@ class OutputOverInput(Rule, code="HA520", title="output over an input", returns=
 
     From: our choice; reports of values that change from card to card.
     """
+
+
+class IntegersCut(Rule, code="HA531", title="integers that do not fit", returns="0", severity="portability"):
+    """Cast to a narrower integer, or to one without the sign, met values that the new type does not have. Here the low bits
+    stay, as in C and NumPy; another card or version may give the nearest bound.
+
+    Found by `hostacl run --check`.
+
+    Wrong:  Cast of int64 4294967296 to int32, which gives 0
+    Right:  ClipByValue first, or a type that has the values
+
+    From: our choice; reports of casts of int64 that wrapped.
+    """

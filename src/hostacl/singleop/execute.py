@@ -20,6 +20,7 @@ from hostacl.ops.call import Call
 from hostacl.ops.overflow import updated, watched
 from hostacl.ops.refusals import refused
 from hostacl.singleop import custom, library
+from hostacl.singleop.cuts import with_cuts
 from hostacl.singleop.keys import Attr
 from hostacl.singleop.models import Model
 from hostacl.singleop.nearest import call_text, nearest, similar
@@ -143,7 +144,7 @@ def _plan(model: Model, inputs: Tensors, outputs: Tensors) -> Plan:
     call = bind(model.op_type, inputs, outputs, model.attrs)
     _report_placement(call)
     return Plan(
-        function=with_strings(call, call.function()),
+        function=with_cuts(call, with_strings(call, call.function())),
         inputs=tuple(map(_input, inputs)),
         outputs=tuple(map(_array, outputs)),
         shapes=EXACT if call.exact else BY_VALUES if call.value_inputs else BY_DATA,
