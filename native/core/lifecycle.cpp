@@ -73,7 +73,7 @@ Code repeated_init(const char* path, const std::string& text) {
     }
     if (differs)
         report("HA115", format("configPath = \"%s\" holds another configuration than that of the first aclInit; it is ignored until aclFinalize", path));
-    return fail(ACL_ERROR_REPEAT_INITIALIZE, "HA111", "aclInit was called before in this process; this is harmless");
+    return fail_harmlessly(ACL_ERROR_REPEAT_INITIALIZE, "HA111", "aclInit was called before in this process; this is harmless");
 }
 
 // Counts the new beginning unless another thread was faster.

@@ -25,6 +25,7 @@ struct EntryState {
     const void* caller = nullptr;
     int depth = 0;
     bool unplaced = false;    // own_texts->unplaced has some
+    bool to_do = false;       // end_call has something to do
     bool from_python = false; // the outermost entry is the Python face's
 };
 
@@ -41,6 +42,8 @@ struct ThreadTexts {
     std::string given;             // what take_messages returned last
     Code last = 0;
     std::vector<Report> unplaced; // of the call this thread is in
+    std::string harmless;         // among the texts until the next call ends
+    bool said_before = false;     // the call that said it has ended
 };
 
 struct Shared {
@@ -101,7 +104,7 @@ void keep_report(const char* rule, const char* function, const std::string& text
     Report report{rule, function, text, "", code, 1, ::syscall(SYS_gettid)};
     if (entry_state.depth == 0) return add_report(std::move(report));
     own().unplaced.push_back(std::move(report));
-    entry_state.unplaced = true;
+    note_unplaced();
 }
 
 void place_reports() {
@@ -142,6 +145,24 @@ std::string with_function(const char* name, const char* rule, const std::string&
     return *name ? std::string(rule) + ": " + name + "(): " + text : std::string(rule) + ": " + text;
 }
 
+// A text that says "harmless" is there for whoever asks next; a program that goes on does not meet it later.
+void age_harmless() {
+    ThreadTexts& mine = own();
+    if (mine.harmless.empty()) return;
+    if (mine.said_before) {
+        untell(mine.harmless);
+        mine.harmless.clear();
+    }
+    mine.said_before = !mine.said_before;
+    entry_state.to_do = mine.said_before;
+}
+
+void end_call() {
+    entry_state.to_do = false;
+    if (entry_state.unplaced) place_reports();
+    age_harmless();
+}
+
 } // namespace
 
 Entry::Entry(const char* function, const void* caller) : state_(&entry_state), outermost_(state_->depth++ == 0) {
@@ -153,7 +174,7 @@ Entry::Entry(const char* function, const void* caller) : state_(&entry_state), o
 }
 
 Entry::~Entry() {
-    if (outermost_ && state_->unplaced) place_reports();
+    if (outermost_ && state_->to_do) end_call();
     state_->depth--;
     if (!outermost_) return;
     state_->name = "";
@@ -177,6 +198,15 @@ Code keep_text(Code code, const std::string& text) {
 Code fail(Code code, const char* rule, const std::string& text) {
     keep_report(rule, Entry::name(), text, code);
     return keep_text(code, with_function(Entry::name(), rule, text));
+}
+
+Code fail_harmlessly(Code code, const char* rule, const std::string& text) {
+    untell(own().harmless); // said again
+    fail(code, rule, text);
+    own().harmless = with_function(Entry::name(), rule, text);
+    own().said_before = false;
+    entry_state.to_do = true;
+    return code;
 }
 
 void tell_early(const std::string& text) {
@@ -245,7 +275,9 @@ std::vector<Report> take_reports() {
     return all;
 }
 
-void note_unplaced() { entry_state.unplaced = entry_state.depth > 0; }
+void note_unplaced() {
+    if (entry_state.depth > 0) entry_state.unplaced = entry_state.to_do = true;
+}
 
 void clear_messages() {
     report_turn++;

@@ -31,6 +31,10 @@ class HACL_API Entry {
 // The text names argument, value given, what is allowed, what to do.
 HACL_API Code fail(Code code, const char* rule, const std::string& text);
 
+// The same for a code that a program may pass over: the end of this thread's next call takes the text back. One that asks for
+// texts later, to learn whether an operator failed, would blame that operator for it.
+HACL_API Code fail_harmlessly(Code code, const char* rule, const std::string& text);
+
 // The same for a text that already names its function (a failure kept from an earlier call).
 HACL_API Code fail_verbatim(Code code, const std::string& text);
 

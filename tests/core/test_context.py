@@ -106,6 +106,19 @@ def test_init_and_finalize_again_and_again():
         assert acl.finalize() == 0
 
 
+@pytest.mark.parametrize("times", [1, 2])
+def test_what_the_second_init_says_is_gone_after_another_call(times: int):
+    for _ in range(times):
+        assert acl.init() == 100002
+    assert acl.rt.get_device() == (0, 0)
+    assert acl.get_recent_err_msg() is None
+    assert acl.init() == 100002
+    assert acl.rt.free(0) == 100000
+    assert "harmless" not in messages()  # but what the other call says
+    for _ in range(times + 1):
+        acl.finalize()
+
+
 def test_finalize_reference_counts():
     acl.init()
     assert acl.finalize_reference() == (1, 0)

@@ -86,6 +86,20 @@ attempt(good, float32(-3))
     assert lines[-1] == "[3.0]"
 
 
+def test_a_program_that_began_ascendcl_itself_is_served() -> None:
+    program = """
+import acl
+codes = [acl.init(), acl.rt.set_device(0)]
+made = session(single_node("Abs", [float32(1)], opset=13)[0])
+attempt(made, float32(-3))
+codes.append(acl.init())
+codes.append(acl.rt.set_device(0))
+attempt(made, float32(-4))
+print(codes)
+"""
+    assert run(program) == ["[3.0]", "[4.0]", "[0, 0, 100002, 0]"]
+
+
 def test_dropout_in_training_mode_sends_what_the_operator_does_not_take(tmp_path: Path) -> None:
     kernels = tmp_path / "kernels.py"
     kernels.write_text(DROPOUT)
