@@ -135,6 +135,8 @@ class NoPython(Rule, code="HA110", title="Python is not there", returns="500000"
 class InitTwice(Rule, code="HA111", title="init twice", returns="100002", answer=True):
     """acl.init was called before in this process. Harmless: take 100002 as success. Only the first configuration counts.
 
+    acl.get_recent_err_msg has this text until the thread's next call ends; after it, an operator is not blamed for it.
+
     Wrong:  assert acl.init() == 0 in a library
     Right:  assert acl.init() in (0, 100002)
 
