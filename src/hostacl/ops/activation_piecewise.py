@@ -13,7 +13,7 @@ from hostacl.ops.call import Call
 from hostacl.ops.declare import unary, with_attributes
 from hostacl.ops.dims import Shape
 from hostacl.ops.registry import kernel
-from hostacl.ops.shapes import broadcast_shapes, same_as
+from hostacl.ops.shapes import broadcast_shapes, one_element, same_as
 from hostacl.tensors import dtypes
 
 Array = NDArray[Any]
@@ -70,13 +70,6 @@ def soft_shrink(input_x: Array, lambd: float) -> Array:
 def threshold(x: Array, threshold: float) -> Array:
     """1 where x > threshold, else 0 (also for NaN)."""
     return (x > x.dtype.type(threshold)).astype(x.dtype)
-
-
-def one_element(call: Call, *names: str) -> None:
-    """Refuses inputs that do not have one element."""
-    for name in names:
-        if call.has(name) and dims.known(size := dims.count(call.shape(name))) and size != 1:
-            raise call.refuse("HA504", f"{name} = {dims.text(call.shape(name))}; allowed: one element.")
 
 
 def threshold_v2_shape(call: Call) -> Shape:

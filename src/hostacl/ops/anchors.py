@@ -10,13 +10,12 @@ from numpy.typing import NDArray
 
 from hostacl.errors import Failed
 from hostacl.ops import dims, philox
-from hostacl.ops.activation_piecewise import one_element
 from hostacl.ops.boxes import four_wide
 from hostacl.ops.call import Call
 from hostacl.ops.dims import Shape
 from hostacl.ops.random_values import next_draw, random_order
 from hostacl.ops.registry import kernel
-from hostacl.ops.shapes import alike_inputs, equal_dims, rank_is
+from hostacl.ops.shapes import alike_inputs, equal_dims, one_element, rank_is
 from hostacl.tensors import formats as layouts
 
 Array = NDArray[Any]

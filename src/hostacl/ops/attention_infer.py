@@ -73,7 +73,14 @@ def infer_form(call: Call) -> tuple[str, Sizes, Sizes]:
             told = f"{name} has {dims.text((count,))} elements; allowed: one for each of {dims.text((query.batch,))}."
             equal_dims(call, count, query.batch, told)
     if call.has("block_table"):
-        rank_is(call, "block_table", 2)
+        table = rank_is(call, "block_table", 2)
+        told = f"block_table = {dims.text(table)}; allowed: a row for each of {dims.text((query.batch,))}."
+        equal_dims(call, table[0], query.batch, told)
+        key, value = rank_is(call, "key", 3, 4), call.shape("value")
+        told = f"key = {dims.text(key)}, value = {dims.text(value)}: pages of equally many steps and heads."
+        alike = 3  # with three dims the last one holds the heads, too
+        for one, other in zip(key[:alike], rank_is(call, "value", len(key))[:alike], strict=True):
+            equal_dims(call, one, other, told)
         return letters, query, query
     return letters, query, check_keys(call, letters, query, len(keys) == 1)
 
@@ -87,8 +94,8 @@ def check_keys(call: Call, letters: str, query: Sizes, single: bool) -> Sizes:
     if not single:
         key, value = key._replace(batch=query.batch), value._replace(batch=query.batch)
     check_pair(call, query, key, value)
-    if single and call.attrs.get("sparse_mode", 0) < 2:
-        for name in ("pse_shift", "atten_mask"):
+    if single:
+        for name in ("pse_shift", "atten_mask")[: 1 if call.attrs.get("sparse_mode", 0) > 1 else 2]:
             check_scores(call, name, query, key)
     return value
 

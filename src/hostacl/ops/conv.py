@@ -29,7 +29,7 @@ from hostacl.ops.dims import Dim, Shape
 from hostacl.ops.matmul import shifted
 from hostacl.ops.registry import kernel
 from hostacl.ops.run import Out
-from hostacl.ops.shapes import rank_is
+from hostacl.ops.shapes import equal_dims, rank_is
 from hostacl.tensors import dtypes
 
 Array = NDArray[Any]
@@ -79,6 +79,9 @@ def conv_shape(call: Call) -> Shape:
 def output_shape(call: Call, data: str, x: dict[str, Dim], weight: dict[str, Dim], channels: Dim) -> Shape:
     """The shape of y with so many channels, once bias and attributes are known to fit."""
     check_channel_bias(call, channels)
+    if call.has("offset_w") and dims.known(size := dims.count(call.shape("offset_w"))) and size != 1:
+        told = f"offset_w = {dims.text(call.shape('offset_w'))}; allowed: one element, or one for each of {channels} channels."
+        equal_dims(call, size, channels, told)
     geometry = checked_geometry(call, attribute_order(given_format(call), data))
     sizes = {"N": x["N"], "C": channels}
     for letter, stride, dilation, pads in zip(spatial(data), *geometry, strict=True):
@@ -195,7 +198,7 @@ def depthwise(call: Call) -> Arrange:
 
 def by_channel(weight: Array) -> Array:
     """Filters as (channels, multiplier, D, H, W), in one row."""
-    return np.ascontiguousarray(weight).reshape(-1, 1, *weight.shape[2:])
+    return np.ascontiguousarray(weight).reshape(weight.shape[0] * weight.shape[1], 1, *weight.shape[2:])
 
 
 @kernel("DepthwiseConv2D", shape=depthwise_shape, direct=direct_conv(depthwise), **{**OPTIONS, "attrs": {"data_format": None}})

@@ -11,9 +11,8 @@ from hostacl.errors import Failed
 from hostacl.ops import dims, runtime
 from hostacl.ops.call import Call
 from hostacl.ops.dims import Between, Shape
-from hostacl.ops.mask import one_element
 from hostacl.ops.registry import kernel
-from hostacl.ops.shapes import equal_dims
+from hostacl.ops.shapes import equal_dims, one_element
 from hostacl.tensors import dtypes
 
 Array = NDArray[Any]
@@ -76,7 +75,13 @@ def histogram(x: Array, bins: int, min: float, max: float, call: Call) -> Array:
     return histogram_of(call.op_type, x, bins, min, max)
 
 
-@kernel("HistogramV2", shape=binned)
+def binned_in_range(call: Call) -> Shape:
+    """bins counts; each end of the range is one element."""
+    one_element(call, "min", "max")
+    return binned(call)
+
+
+@kernel("HistogramV2", shape=binned_in_range)
 def histogram_v2(x: Array, min: Array, max: Array, bins: int, call: Call) -> Array:
     """Histogram with the range as tensors of one element."""
     low, high = float(min.reshape(())), float(max.reshape(()))

@@ -25,7 +25,7 @@ from hostacl.ops.conv_cuts import filter_cuts, input_cuts
 from hostacl.ops.conv_grad import check_agreement, size_of
 from hostacl.ops.dims import Between, Dim, Shape
 from hostacl.ops.registry import kernel
-from hostacl.ops.shapes import rank_is
+from hostacl.ops.shapes import equal_dims, rank_is
 from hostacl.tensors import dtypes, formats
 
 Array = NDArray[Any]
@@ -66,7 +66,10 @@ def filter_shape(call: Call) -> Shape:
     if not ("filter_size" in call.attrs or call.known("filter_size")):
         return tuple(x["C"] if letter == "C" else Between() for letter in letters)
     size = size_of(call, "filter_size", 4)
-    check(call, x, dict(zip(letters, size, strict=True)), dy, attribute_order(given_format(call), data))
+    weight: dict[str, Dim] = dict(zip(letters, size, strict=True))
+    told = f"input has {x['C']} channels, filter_size = {list(size)} says {weight['C']}; they must be equal."
+    equal_dims(call, x["C"], weight["C"], told)
+    check(call, x, weight, dy, attribute_order(given_format(call), data))
     return size
 
 

@@ -11,7 +11,7 @@ from hostacl.ops import dims, precision, runtime
 from hostacl.ops.call import Call
 from hostacl.ops.dims import Shape
 from hostacl.ops.registry import kernel
-from hostacl.ops.shapes import equal_dims, rank_is
+from hostacl.ops.shapes import equal_dims, one_element, rank_is
 from hostacl.tensors import dtypes
 
 Array = NDArray[Any]
@@ -53,7 +53,13 @@ def triu(x: Array, diagonal: int) -> Array:
     return kept(x, ~np.tri(x.shape[-2], x.shape[-1], diagonal - 1, dtype=np.bool_))
 
 
-@kernel("MatrixBandPart", shape=matrices, bits=True)
+def banded(call: Call) -> Shape:
+    """The shape of x, matrices; both numbers of diagonals are one element."""
+    one_element(call, "num_lower", "num_upper")
+    return matrices(call)
+
+
+@kernel("MatrixBandPart", shape=banded, bits=True)
 def matrix_band_part(x: Array, num_lower: Any, num_upper: Any) -> Array:
     """The band of each matrix from num_lower diagonals below the main one to num_upper above it, 0 elsewhere; negative: all."""
     lower, upper = runtime.one(num_lower), runtime.one(num_upper)

@@ -18,7 +18,7 @@ from hostacl.ops.declare import binary, codes, direct_binary, with_attributes
 from hostacl.ops.dims import Shape
 from hostacl.ops.elementwise import truncated_divide
 from hostacl.ops.registry import kernel
-from hostacl.ops.shapes import broadcast, broadcast_inputs, equal_dims, same_as
+from hostacl.ops.shapes import broadcast, broadcast_inputs, equal_dims, one_element, same_as
 from hostacl.tensors import dtypes
 
 Array = NDArray[Any]
@@ -90,13 +90,6 @@ def with_scalars(*names: str) -> Callable[..., Callable[[Call], Shape]]:
         return rule
 
     return make
-
-
-def one_element(call: Call, name: str) -> None:
-    """Refuses an input that has not one element."""
-    shape = call.shape(name)
-    if dims.known(*shape) and dims.count(shape) != 1:
-        raise call.refuse("HA504", f"{name} = {dims.text(shape)}; allowed: one element.")
 
 
 def direct_axpy_v2(call: Call) -> Any:

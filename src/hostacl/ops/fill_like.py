@@ -15,7 +15,7 @@ from hostacl.ops.call import Call
 from hostacl.ops.dims import Between, Shape
 from hostacl.ops.fill import unknown_sizes
 from hostacl.ops.registry import BOOL_TOO, kernel
-from hostacl.ops.shapes import equal_dims, rank_is, same_as, sizes
+from hostacl.ops.shapes import equal_dims, one_element, rank_is, same_as, sizes
 from hostacl.tensors import dtypes
 
 Array = NDArray[Any]
@@ -125,7 +125,8 @@ def range_d(x: Array, start: float, limit: float, delta: float) -> Array:
 
 
 def space_shape(call: Call) -> Shape:
-    """``num`` elements."""
+    """``num`` elements; all three inputs are one number."""
+    one_element(call, "start", "stop", "num")
     if not call.known("num"):
         return (Between(0, None),)
     count = call.scalar("num")

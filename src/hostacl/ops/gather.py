@@ -180,7 +180,12 @@ def index_put_v2(
     if not indices:
         return np.broadcast_to(value, x.shape) + (x if accumulate else x.dtype.type(0))
     where = index_of(call, x, indices, indexed_sizes)
-    places = np.arange(x.size).reshape(x.shape)[where]
+    try:
+        places = np.arange(x.size).reshape(x.shape)[where]
+        np.broadcast_to(value, places.shape)
+    except (IndexError, ValueError):
+        told = ", ".join(dims.text(one.shape) for one in indices)
+        raise call.refuse("HA504", f"indices of {told} and value = {dims.text(value.shape)} do not broadcast.") from None
     each = np.broadcast_to(value, places.shape).reshape(-1, 1)
     how = combine.add if accumulate else combine.update
     return how(x.reshape(-1, 1), places.reshape(-1), np.ascontiguousarray(each)).reshape(x.shape)

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hostacl.ops import dims
-from hostacl.ops.activation_piecewise import one_element
 from hostacl.ops.call import Call
 from hostacl.ops.dims import Shape
 from hostacl.ops.gelu import gelu_erf, gelu_tanh
@@ -24,7 +23,7 @@ from hostacl.ops.matmul import (
 )
 from hostacl.ops.matmul_cuts import permuted_cuts, product_cuts, vector_cuts
 from hostacl.ops.registry import kernel
-from hostacl.ops.shapes import axes, broadcast_shapes, equal_dims, rank_is
+from hostacl.ops.shapes import axes, broadcast_shapes, equal_dims, one_element, rank_is
 from hostacl.tensors import dtypes
 
 Array = NDArray[Any]

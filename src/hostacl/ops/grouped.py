@@ -17,6 +17,7 @@ from hostacl.ops.matmul import product
 from hostacl.ops.quant_scales import columns, factors, finished
 from hostacl.ops.registry import kernel
 from hostacl.ops.run import Out
+from hostacl.ops.shapes import rank_is
 from hostacl.tensors import dtypes
 
 Array = NDArray[Any]
@@ -89,7 +90,7 @@ def grouped_shape(call: Call) -> list[list[Shape]]:
     matrices = layout.matrices(call)
     rows = [(*one[:-2], one[-1]) if layout.flips[0] else one[:-1] for one in layout.x]
     inner = [one[-2] if layout.flips[0] else one[-1] for one in layout.x]
-    groups = dims.count(call.shape("group_list")) if call.has("group_list") else len(layout.x)
+    groups = rank_is(call, "group_list", 1)[0] if call.has("group_list") else len(layout.x)
     for place, (k, n) in enumerate(matrices):
         own = inner[place if layout.kind == SEPARATE else 0]
         if dims.known(own, k) and own != k:
@@ -97,6 +98,8 @@ def grouped_shape(call: Call) -> list[list[Shape]]:
             raise call.refuse("HA504", f"{told}; they must be equal.")
         check_bias(call, place, n)
     if layout.kind == INNER:
+        if groups == 0:
+            raise call.refuse("HA504", "group_list has no elements; allowed: one for each group, 1 or more.")
         return [[(groups, *rows[0], matrices[0][1])]]
     if layout.kind == ROWS:
         if isinstance(groups, int) and groups != len(matrices):
@@ -113,6 +116,8 @@ def check_bias(call: Call, place: int, n: Dim) -> None:
     """A bias has one element for each column; one tensor of two dims has them for all weights."""
     biases = call.shapes("bias") if call.has("bias") else []
     if len(biases) == 1 and len(biases[0]) == 2:
+        if isinstance(biases[0][0], int) and place >= biases[0][0]:
+            raise call.refuse("HA504", f"bias = {dims.text(biases[0])} has no row for weight {place}; allowed: one for each.")
         biases = [biases[0][1:]] * (place + 1)
     if biases and place < len(biases) and dims.known(n, *biases[place]) and dims.count(biases[place]) != n:
         raise call.refuse("HA504", f"bias{place} = {dims.text(biases[place])}; allowed: one element for each of {n} columns.")

@@ -17,7 +17,7 @@ from hostacl.ops.matmul import product
 from hostacl.ops.quant_fused import by_rows, gated
 from hostacl.ops.quant_scales import check_counts, factors, refuse_given
 from hostacl.ops.registry import kernel
-from hostacl.ops.shapes import rank_is
+from hostacl.ops.shapes import equal_dims, rank_is
 from hostacl.tensors import dtypes
 
 Array = NDArray[Any]
@@ -119,6 +119,8 @@ def routing_shape(call: Call) -> Shape:
             raise call.refuse("HA513", f"{name} is required.")
     check_table(call, "scale", call.shape("scale"), groups, n)
     check_counts(call, m, "row", "pertoken_scale", "logit", "row_index")
+    places = call.shape("row_index")
+    equal_dims(call, dims.count(places), m, f"row_index = {dims.text(places)}; allowed: one for each of {m} rows.")
     size, start = int(call.attr("output_bs")), int(call.attr("shared_input_offset"))
     if size < 1 and m != 0:
         raise call.refuse("HA508", f"output_bs = {size}; allowed: 1 or more, the rows of y.")

@@ -27,6 +27,7 @@ from hostacl.ops.recurrent import (
     sizes_of,
     start,
     state_dtype,
+    trimmed,
 )
 from hostacl.ops.registry import kernel
 from hostacl.tensors import dtypes
@@ -86,7 +87,7 @@ def dynamic_gru_v2(
     steps, batch, features = x.shape
     hidden = weight_hidden.shape[0]
     given = (x.reshape(steps * batch, features) @ weight_input).reshape(steps, batch, 3 * hidden)
-    given, bias = given if bias_input is None else given + bias_input, 0 if bias_hidden is None else bias_hidden
+    given, bias = given if bias_input is None else given + bias_input, 0 if bias_hidden is None else trimmed(bias_hidden, 1)
     columns, count = gate_columns(attrs["gate_order"], hidden), counting(seq_length, steps, call)
     h = start(init_h, batch, hidden)
     results = np.empty((len(STATES), steps, batch, hidden), np.float32)
@@ -129,7 +130,9 @@ def dynamic_gru_v2_grad(
     dy is the gradient of y at every step, dh that of the state: at every step, or (batch, hidden) of the step done last.
     """
     attrs, major = call.attrs, call.attr("time_major")
-    x, h, dy, update, reset, new, hidden_new = (in_time(one, major) for one in (x, h, dy, update, reset, new, hidden_new))
+    x, h, dy, update, reset, new, hidden_new = (
+        in_time(trimmed(one, 3), major) for one in (x, h, dy, update, reset, new, hidden_new)
+    )
     steps, batch, hidden = h.shape
     order, first, count = order_of(steps, attrs["direction"]), start(init_h, batch, hidden), counting(seq_length, steps, call)
     whole = dh.ndim == 3 and dh.size == h.size

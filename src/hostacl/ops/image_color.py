@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hostacl.ops import dims
-from hostacl.ops.activation_piecewise import one_element
 from hostacl.ops.call import Call
 from hostacl.ops.dims import Shape
 from hostacl.ops.registry import kernel
+from hostacl.ops.shapes import one_element
 
 Array = NDArray[Any]
 

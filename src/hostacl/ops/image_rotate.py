@@ -70,6 +70,9 @@ def rotate(
     image = x.transpose([letters.index(one) for one in "HWC"])
     height, width = image.shape[:2]
     size = expanded(height, width, angle) if expand else (height, width)
+    if x.size == 0:
+        nothing = np.full((*size, image.shape[2]), padding_value if padding_mode == "constant" else 0)
+        return np.transpose(nothing, ["HWC".index(one) for one in letters])
     middle = ((width - 1) / 2, (height - 1) / 2) if len(center) == 0 or expand else (center[0], center[1])
     shift = ((size[1] - 1) / 2, (size[0] - 1) / 2) if expand else middle
     cos, sin = turn(angle)

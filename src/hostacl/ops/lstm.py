@@ -27,6 +27,7 @@ from hostacl.ops.recurrent import (
     sizes_of,
     start,
     state_dtype,
+    trimmed,
 )
 from hostacl.ops.registry import kernel
 from hostacl.ops.schema import with_any_kind
@@ -164,10 +165,10 @@ class Saved:
     def __init__(self, call: Call, tensors: dict[str, Any]) -> None:
         major = call.attr("time_major")
         self.x, self.h, self.c, self.dy, self.i, self.j, self.f, self.o = (
-            in_time(tensors[name], major) for name in ("x", "h", "c", "dy", "i", "j", "f", "o")
+            in_time(trimmed(tensors[name], 3), major) for name in ("x", "h", "c", "dy", "i", "j", "f", "o")
         )
         steps, batch, hidden = self.h.shape
-        self.tanhc = np.tanh(self.c) if tensors["tanhct"] is None else in_time(tensors["tanhct"], major)
+        self.tanhc = np.tanh(self.c) if tensors["tanhct"] is None else in_time(trimmed(tensors["tanhct"], 3), major)
         self.count = counting(tensors["seq_length"], steps, call)
         self.order = order_of(steps, call.attr("direction"))
         self.first = start(tensors["init_h"], batch, hidden), start(tensors["init_c"], batch, hidden)

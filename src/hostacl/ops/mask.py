@@ -15,18 +15,10 @@ from hostacl.ops.coordinates import coordinates_of, not_zero
 from hostacl.ops.dims import Between, Dim, Shape
 from hostacl.ops.registry import kernel
 from hostacl.ops.shapes import axis as checked_axis
-from hostacl.ops.shapes import broadcast_inputs, broadcast_shapes, equal_dims, rank_is
+from hostacl.ops.shapes import broadcast_inputs, broadcast_shapes, equal_dims, one_element, rank_is
 from hostacl.tensors import dtypes
 
 Array = NDArray[Any]
-
-
-def one_element(call: Call, *names: str) -> None:
-    """Refuses tensors of more or fewer elements than one."""
-    for name in names:
-        shape = call.shape(name)
-        if dims.known(*shape) and dims.count(shape) != 1:
-            raise call.refuse("HA504", f"{name} = {dims.text(shape)}; allowed: one element.")
 
 
 def masked(call: Call) -> Shape:
@@ -48,7 +40,7 @@ def native_fill(x: Array, mask: Array, value: Array, y: Array) -> None:
 
 def ranges(call: Call) -> Shape:
     """The shape of x; start, end and value have one length, or value is one element."""
-    x = call.shape("x")
+    x = rank_is(call, "x", *range(1, 9))
     checked_axis(call, call.attr("axis"), len(x))
     lengths = {name: dims.count(call.shape(name)) for name in ("start", "end", "value")}
     told = ", ".join(f"{name} = {dims.text(call.shape(name))}" for name in lengths)

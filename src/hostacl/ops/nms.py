@@ -9,11 +9,10 @@ from numpy.typing import NDArray
 
 from hostacl.errors import Failed
 from hostacl.ops import dims
-from hostacl.ops.activation_piecewise import one_element
 from hostacl.ops.call import Call
 from hostacl.ops.dims import Between, Shape
 from hostacl.ops.registry import kernel
-from hostacl.ops.shapes import equal_dims, rank_is
+from hostacl.ops.shapes import equal_dims, one_element, rank_is
 from hostacl.tensors import dtypes
 
 Array = NDArray[Any]

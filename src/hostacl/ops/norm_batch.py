@@ -17,7 +17,7 @@ from hostacl.ops.dims import Dim, Shape
 from hostacl.ops.moments import inverse_root, mean_of, moments, rescaled
 from hostacl.ops.norm_fixed import normalise_into, normalised
 from hostacl.ops.registry import kernel
-from hostacl.ops.shapes import same_as
+from hostacl.ops.shapes import alike_inputs, broadcasts_to, equal_dims
 
 Array = NDArray[Any]
 
@@ -185,7 +185,7 @@ def bn_training_update(
     over = channels(call)
     count = max(x.size // max(scale.size, 1), 1)
     own = sum.astype(np.float64) / count
-    spread = np.maximum(square_sum.astype(np.float64) / count - own * own, 0)
+    spread = np.maximum(square_sum.reshape(own.shape).astype(np.float64) / count - own * own, 0)
     running_mean = (1 - factor) * mean.reshape(own.shape).astype(np.float64) + factor * own
     running = (1 - factor) * variance.reshape(own.shape).astype(np.float64) + factor * spread * (count / max(count - 1, 1))
     each = [per_channel(one, x.shape, over) for one in (scale, offset, own, spread)]
@@ -193,7 +193,7 @@ def bn_training_update(
     return y, running_mean, running, own, spread
 
 
-@kernel("SyncBNTrainingUpdate", shape=same_as("mean"))
+@kernel("SyncBNTrainingUpdate", shape=lambda call: alike_inputs(call, "mean", "running_mean"))
 def sync_bn_training_update(mean: Array, running_mean: Array, momentum: float) -> Array:
     """momentum·mean + (1 - momentum)·running_mean."""
     return momentum * mean.astype(np.float64) + (1 - momentum) * running_mean
@@ -201,23 +201,30 @@ def sync_bn_training_update(mean: Array, running_mean: Array, momentum: float) -
 
 def gather_shape(call: Call) -> list[Shape]:
     """All four as mean; the sums have one row for each process."""
-    check_rows(call, dims.count(call.shape("mean")), "total_sum", "total_square_sum")
-    return [call.shape("mean")] * 4
+    shape = alike_inputs(call, "mean", "variance")
+    check_rows(call, dims.count(shape), "total_sum", "total_square_sum")
+    return [shape] * 4
 
 
 def check_rows(call: Call, channels: Dim, *names: str) -> None:
     """Refuses statistics that are not rows of one element a channel."""
+    rows = call.shape(names[0])[:1]
     for name in names:
         shape = call.shape(name)
         width = dims.count(shape[1:])
+        if shape and rows:
+            told = f"{names[0]} = {dims.text(call.shape(names[0]))}, {name} = {dims.text(shape)}: as many rows."
+            equal_dims(call, rows[0], shape[0], told)
         if not shape or (dims.known(width, channels) and width != channels):
             told = f"{name} = {dims.text(shape)}; allowed: rows of one element for each of the {channels} channels."
             raise call.refuse("HA504", told)
 
 
 def counted_shape(call: Call) -> list[Shape]:
-    """Both as running_var; the statistics have one row for each process."""
+    """Both as running_var; the statistics have one row for each process, and the others broadcast to them."""
     check_rows(call, dims.count(call.shape("running_var")), "mean_all", "invert_std_all")
+    for name in ("count_all", "mean_broadcast", "count_sum"):
+        broadcasts_to(call, name, call.shape("mean_all"), "mean_all")
     return [call.shape("running_var")] * 2
 
 

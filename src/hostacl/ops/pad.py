@@ -12,6 +12,7 @@ from hostacl.ops import dims
 from hostacl.ops.call import Call
 from hostacl.ops.dims import Between, Dim, Shape
 from hostacl.ops.registry import kernel
+from hostacl.ops.shapes import one_element
 from hostacl.tensors import dtypes
 
 Array = NDArray[Any]
@@ -54,6 +55,7 @@ def padded_shape(mode: Callable[[Call], str]) -> Callable[[Call], Shape]:
 
     def rule(call: Call) -> Shape:
         x, how = call.shape("x"), mode(call)
+        one_element(call, "constant_values")
         if "paddings" not in call.attrs and not call.known("paddings"):
             return (Between(0, None),) * len(x)
         source = call.attr("paddings") if "paddings" in call.attrs else call.value("paddings")

@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hostacl.ops import dims
-from hostacl.ops.activation_piecewise import one_element
 from hostacl.ops.call import Call
 from hostacl.ops.dims import Shape
 from hostacl.ops.norm_layer import rms_norm
@@ -16,7 +15,7 @@ from hostacl.ops.quant import held
 from hostacl.ops.quant_scales import check_counts, columns, encoded_offsets, factors, finished
 from hostacl.ops.registry import kernel
 from hostacl.ops.run import Out
-from hostacl.ops.shapes import alike_inputs, rank_is
+from hostacl.ops.shapes import alike_inputs, one_element, rank_is
 from hostacl.tensors import dtypes
 
 Array = NDArray[Any]

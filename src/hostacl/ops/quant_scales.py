@@ -81,6 +81,8 @@ def scale_grid(call: Call, name: str, matrix: Shape, groups: tuple[int, int], in
     shape = paired(call.shape(name), inner)
     if not dims.known(*shape, *matrix) or dims.count(shape) == 1:
         return None
+    if len(shape) != len(matrix):
+        raise call.refuse("HA504", f"{name} = {dims.text(call.shape(name))} has not the dims of {dims.text(matrix)}.")
     found = [
         shared(call, name, one, size, group) for one, size, group in zip(shape, matrix, groups, strict=True)
     ]

@@ -90,6 +90,11 @@ def check_elements(call: Call, name: str, want: Shape) -> None:
         equal_dims(call, one, other, text)
 
 
+def trimmed(array: Array, rank: int) -> Array:
+    """An input without the ones in front that it may have."""
+    return array.reshape(array.shape[array.ndim - rank :])
+
+
 def check_lengths(call: Call, sizes: Sizes) -> None:
     """seq_length: a number for each sequence, or a mask (steps, batch, hidden) of a float type."""
     if is_there(call, "seq_length"):

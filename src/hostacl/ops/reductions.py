@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from hostacl import _kernels
 from hostacl.ops.call import Call
 from hostacl.ops.centred import about_mean, deviation, direct_lines, listed_axes, log_sum, log_sum_exp, square_sum
+from hostacl.ops.dims import Shape
 from hostacl.ops.reduce import Axes, axes_of, direct_reduction, reduced_by, reduction, sum_over
 from hostacl.ops.registry import kernel
-from hostacl.ops.shapes import reduced
+from hostacl.ops.shapes import broadcasts_to, reduced
 from hostacl.tensors import dtypes
 
 Array = NDArray[Any]
@@ -157,7 +158,14 @@ def reduce_mean_with_cast(x: Array, axes: Any, keep_dims: bool, noop_with_empty_
     return mean_over(x, axes_of(axes, x.ndim, noop_with_empty_axes), keep_dims)
 
 
-@kernel("ReduceMeanWithCount", shape=reduced())
+def counted_shape(call: Call) -> Shape:
+    """The shape of x without the axes; both counts broadcast to x."""
+    for name in ("count", "count_sum"):
+        broadcasts_to(call, name, call.shape("x"), "x")
+    return reduced()(call)
+
+
+@kernel("ReduceMeanWithCount", shape=counted_shape)
 def reduce_mean_with_count(x: Array, count: Array, count_sum: Array, axes: list[int], keep_dims: bool) -> Any:
     """Σ x·count/count_sum over axes: the mean of means that stand for ``count`` elements each. All three broadcast to x."""
     weight = np.broadcast_to(count / count_sum, x.shape)
@@ -174,6 +182,8 @@ def over_dims(keep: str = "keepdim") -> Callable[[Call], Any]:
     """The shape of x without the axes ``dim``, all of them when it is empty; one for each output."""
 
     def rule(call: Call) -> Any:
+        if "mean" in call.inputs:
+            broadcasts_to(call, "mean", call.shape("x"), "x")
         every = (1,) * call.rank("x") if call.attr(keep) else ()
         return [reduced("x", "dim", keep)(call) if call.ints("dim") else every] * len(call.outputs)
 
@@ -182,7 +192,7 @@ def over_dims(keep: str = "keepdim") -> Callable[[Call], Any]:
 
 def variance(x: Array, mean: Array, axes: Axes, keep: bool, correction: int) -> Array:
     """Σ (x-mean)²/(n - correction), Inf or NaN when nothing is left to divide by."""
-    centred = np.subtract(x, mean, dtype=np.float64)
+    centred = np.asarray(np.subtract(x, mean, dtype=np.float64))
     total: Array = np.asarray(np.sum(np.square(centred, out=centred), axis=axes, keepdims=keep))
     return total / np.float64(max(count_over(x, axes) - correction, 0))
 
@@ -231,4 +241,4 @@ def reduce_std(x: Array, dim: list[int], unbiased: bool, keepdim: bool) -> Any:
     over = axes_of(dim, x.ndim, False)
     mean = np.asarray(mean_over(x, over, True))
     spread = variance(x, mean, over, keepdim, degrees(unbiased, None))
-    return np.sqrt(spread), mean.reshape(spread.shape)
+    return np.asarray(np.sqrt(spread)), mean.reshape(spread.shape)

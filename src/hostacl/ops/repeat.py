@@ -169,7 +169,8 @@ def repeat_interleave_grad(y_grad: Array, repeats: Any, axis: int, out: tuple[Ou
     """
     times, place = np.ravel(repeats).astype(np.int64), 0 if axis == FLAT else axis
     moved = np.moveaxis(y_grad, place, 0)
-    count = out[0].shape[place]
+    given = out[0].shape[place] if times.tolist() == [0] else times.size
+    count = moved.shape[0] // int(times[0]) if times.size == 1 and times[0] else given
     lines = np.ascontiguousarray(moved).reshape(moved.shape[0], prod(moved.shape[1:]))
     rows = np.repeat(np.arange(count), times[0] if times.size == 1 else times)
     return np.moveaxis(sums_of(rows, lines, count).reshape(count, *moved.shape[1:]), 0, place)

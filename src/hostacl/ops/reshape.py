@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hostacl import _kernels
-from hostacl.ops import dims
+from hostacl.ops import dims, runtime
 from hostacl.ops.call import Call, Unknown
 from hostacl.ops.dims import Between, Dim, Shape
 from hostacl.ops.registry import BOOL_TOO, kernel
@@ -56,7 +56,7 @@ def direct_transpose(call: Call) -> Any:
 @kernel("Transpose", "TransposeD", shape=transposed, values=("perm",), bits=True, direct=direct_transpose, dtypes=BOOL_TOO)
 def transpose(x: Array, perm: Any) -> Array:
     """x with its axes in the order of perm."""
-    return np.transpose(x, tuple(int(place) for place in perm))
+    return np.transpose(x, tuple(int(place) for place in np.ravel(perm)))
 
 
 def sliced(call: Call) -> Shape:
@@ -88,7 +88,7 @@ def _slice_size(call: Call, place: int, dim: Dim, offset: int, size: int) -> Dim
 @kernel("Slice", "SliceD", shape=sliced, values=("offsets", "size"), bits=True, dtypes=BOOL_TOO)
 def slice_(x: Array, offsets: Any, size: Any) -> Array:
     """x[offset : offset + size] along each axis; size -1 is to the end."""
-    ranges = zip((int(one) for one in offsets), (int(one) for one in size), strict=True)
+    ranges = zip(runtime.whole(offsets), runtime.whole(size), strict=True)
     return x[tuple(slice(start, None if length == -1 else start + length) for start, length in ranges)]
 
 
@@ -113,7 +113,7 @@ def broadcast_to_shape(call: Call) -> Shape:
     """The shape named; -1 keeps the dim of x."""
     x = call.shape("x")
     if "shape" not in call.attrs and not call.known("shape"):
-        (length,) = call.shape("shape") or (1,)
+        length = dims.count(call.shape("shape"))
         if not isinstance(length, int):
             raise Unknown("shape")
         return tuple(Between(0, None) for _ in range(length))

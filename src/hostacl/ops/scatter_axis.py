@@ -265,6 +265,9 @@ def cached_list(call: Call) -> list[list[Shape]]:
     told = f"{len(shapes)} var, indice = {dims.text((count,))}, updates = {dims.text(updates)}"
     for size in (count, updates[0] if updates else 0):
         equal_dims(call, size, len(shapes), f"{told}: one position and one update for each var.")
+    if call.has("mask"):
+        many = f"{told}, mask = {dims.text(call.shape('mask'))}: one for each var."
+        equal_dims(call, dims.count(call.shape("mask")), len(shapes), many)
     for number, shape in enumerate(shapes):
         place = list_axis(call, len(shape))
         wanted = (*shape[:place], updates[1 + place], *shape[place + 1 :]) if len(updates) == len(shape) + 1 else shape

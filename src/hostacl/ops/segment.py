@@ -139,6 +139,8 @@ def sorted_ids(call: Call) -> Shape:
     x = call.shape("x")
     if not x:
         raise call.refuse("HA516", "x is a scalar; allowed: 1 dim or more.")
+    if "segment_ids" in call.inputs:
+        rank_is(call, "segment_ids", 1)
     if "segment_ids" in call.attrs or call.known("segment_ids"):
         ids = call.ints("segment_ids")
         equal_dims(call, len(ids), x[0], f"segment_ids has {len(ids)} elements; x = {dims.text(x)} has {x[0]} rows.")
@@ -221,7 +223,7 @@ def bags(call: Call) -> list[Shape]:
         if call.attr("mode") != "sum":
             raise call.refuse("HA508", f"mode = {call.attr('mode')!r} with per_sample_weights; allowed: sum.")
         told = f"per_sample_weights = {dims.text(call.shape('per_sample_weights'))} must have the shape of indices."
-        for one, other in zip(call.shape("per_sample_weights"), indices, strict=False):
+        for one, other in zip(rank_is(call, "per_sample_weights", len(indices)), indices, strict=True):
             equal_dims(call, one, other, told)
     positions = (count, weight[1]) if call.attr("mode") == "max" else (count,)
     return [(count, weight[1]), (dims.count(indices),), (count,), positions]

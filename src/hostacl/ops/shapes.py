@@ -173,6 +173,13 @@ def rank_is(call: Call, name: str, *allowed: int) -> Shape:
     return shape
 
 
+def one_element(call: Call, *names: str) -> None:
+    """Refuses inputs that are there and have more or fewer elements than one."""
+    for name in names:
+        if call.has(name) and dims.known(size := dims.count(call.shape(name))) and size != 1:
+            raise call.refuse("HA504", f"{name} = {dims.text(call.shape(name))}; allowed: one element.")
+
+
 def sizes(call: Call, name: str) -> tuple[int, ...]:
     """A shape that arrives as a value input or attribute, each entry 0 or more."""
     values = call.ints(name)

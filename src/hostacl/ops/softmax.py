@@ -30,7 +30,7 @@ def softmax_shape(call: Call) -> Shape:
 
 def softmax_dtype(call: Call) -> int:
     """float32 for a float16 x with half_to_float, else that of x."""
-    return dtypes.FLOAT if call.attr("half_to_float") and call.dtype("x") == dtypes.FLOAT16 else call.dtype("x")
+    return dtypes.FLOAT if call.attrs.get("half_to_float") and call.dtype("x") == dtypes.FLOAT16 else call.dtype("x")
 
 
 def direct_softmax(call: Call) -> Any:
@@ -44,7 +44,7 @@ def direct_softmax(call: Call) -> Any:
         cuts=free_cuts(lambda call: call.ints("axes")))  # fmt: skip
 def softmax_v2(x: Array, axes: Sequence[int]) -> Array:
     """exp(x - max) / sum over the axes together; NaN where one of them is NaN."""
-    over = tuple(axes)
+    over = tuple(axes) if x.ndim else ()
     if x.size == 0:
         return x
     shifted = np.exp(x - np.max(x, axis=over, keepdims=True))

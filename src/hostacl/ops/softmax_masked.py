@@ -45,7 +45,7 @@ def direct_log_softmax(call: Call) -> Any:
 @kernel("LogSoftmaxV2", shape=log_softmax_shape, direct=direct_log_softmax)
 def log_softmax_v2(logits: Array, axes: Sequence[int]) -> Array:
     """x - max - log Σ e^(x - max) over the axes together; NaN where one of them is NaN or +Inf."""
-    over = tuple(axes)
+    over = tuple(axes) if logits.ndim else ()
     if logits.size == 0:
         return logits
     shifted = logits - np.max(logits, axis=over, keepdims=True)

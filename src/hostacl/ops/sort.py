@@ -12,8 +12,8 @@ from hostacl.ops import dims, ordering, runtime
 from hostacl.ops.call import Call
 from hostacl.ops.dims import Shape
 from hostacl.ops.registry import kernel
+from hostacl.ops.shapes import alike_inputs, equal_dims, one_element
 from hostacl.ops.shapes import axis as checked_axis
-from hostacl.ops.shapes import equal_dims
 from hostacl.tensors import dtypes
 
 Array = NDArray[Any]
@@ -99,8 +99,8 @@ def searched(call: Call) -> Shape:
             raise call.refuse("HA504", f"{told}: both need one rank, or sorted_sequence 1 dim.")
         for one, other in zip(sequence[:-1], values[:-1], strict=True):
             equal_dims(call, one, other, f"{told}: all dims but the last must be equal.")
-    if call.has("sorter") and len(call.shape("sorter")) != len(sequence):
-        raise call.refuse("HA504", f"{told}: sorter must have the shape of sorted_sequence.")
+    if call.has("sorter"):
+        alike_inputs(call, "sorted_sequence", "sorter")
     return values
 
 
@@ -138,12 +138,16 @@ def _halve(rows: Array, wanted: Array, right: bool) -> Array:
 
 @kernel("SearchSorted", shape=searched)
 def search_sorted(
-    sorted_sequence: Array, values: Array, sorter: Array | None, right: bool
+    sorted_sequence: Array, values: Array, sorter: Array | None, right: bool, call: Call
 ) -> Array:
     """Where each value belongs in the sequence of its row: before equal ones, behind them when right. NaN is the largest.
 
     sorter: the order that sorts a sequence that is not sorted itself. A sequence of one dim is for all values.
     """
+    length = sorted_sequence.shape[-1]
+    if sorter is not None and (wrong := (sorter < 0) | (sorter >= length)).any():
+        told = f"sorter holds {int(sorter[wrong][0])}; allowed: 0 to {length - 1}, places of sorted_sequence."
+        raise call.refuse("HA510", told)
     sequence = sorted_sequence if sorter is None else np.take_along_axis(sorted_sequence, sorter, -1)
     return search(sequence, values, right)
 
@@ -175,6 +179,7 @@ def nth(call: Call) -> Shape:
     x = call.shape("x")
     if not x:
         raise call.refuse("HA516", "x is a scalar; allowed: 1 dim or more.")
+    one_element(call, "n")
     return x[:-1]
 
 
@@ -194,6 +199,7 @@ def scored(call: Call) -> Shape:
     told = f"{first} = {dims.text(rows)}, {second} = {dims.text(targets)}: a matrix and a vector with one class for each row."
     if len(rows) != 2 or len(targets) != 1:
         raise call.refuse("HA516", told)
+    one_element(call, "k")
     return (equal_dims(call, rows[0], targets[0], told),)
 
 

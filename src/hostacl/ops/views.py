@@ -104,6 +104,9 @@ def reshape(x: Array, shape: Any, axis: int, num_axes: int, call: Call) -> Array
 def squeezed(call: Call, values: Sequence[int] | None, name: str) -> Shape:
     """x without the named axes of size 1, without all of them where none is named."""
     x = call.shape("x")
+    if not x:
+        checked_axes(call, values or (), 0, name)
+        return x
     if not values:
         if not dims.known(*x):
             raise Unknown("x")
