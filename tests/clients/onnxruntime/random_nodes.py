@@ -76,11 +76,11 @@ def division(dice: Dice) -> Node:
 
 
 def cast(dice: Dice) -> Node:
-    """Floats that become integers are in the range of all of these: ONNX leaves others open."""
+    """Numbers that become integers are in the range of all of these: ONNX leaves others open."""
     dtype, target = dice.one_of(ALL), np.dtype(dice.one_of(ALL))
     x = dice.values(dtype, dice.shape())
-    if x.dtype.kind == "f" and target.kind in "iu":
-        x = np.asarray(np.minimum(np.abs(x), 100), x.dtype)
+    if x.dtype.kind != "b" and target.kind in "iu":
+        x = np.asarray(np.clip(x, 0, 100), x.dtype)
     return [x], dice.one_of((9, 13, 18)), {"to": helper.np_dtype_to_tensor_dtype(target)}
 
 
