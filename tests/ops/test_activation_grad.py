@@ -139,3 +139,10 @@ def test_what_does_not_fit_is_named():
     with pytest.raises(Refused, match="channels"):
         bind("PReluGrad", [Spec(0, (2, 3), 2), Spec(0, (2, 3), 2), Spec(0, (2,), 2)])
     assert bind("SwiGluGrad", [Spec(0, (2, 2), 2), Spec(0, (-1, 4), 2)]).infer()[0].shape == (-1, 4)
+
+
+def test_the_channels_of_prelu_are_those_of_the_common_shape():
+    grads, features, weights = np.ones((2, 3, 2), np.float32), np.full((3, 2), -2, np.float32), np.array([1, 2, 3], np.float32)
+    dx, dw = run("PReluGrad", grads, features, weights)
+    assert dx[0].tolist() == [[1, 1], [2, 2], [3, 3]]
+    assert dw.tolist() == [-8, -8, -8]

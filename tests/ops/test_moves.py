@@ -159,3 +159,14 @@ def test_view_copy_of_masks():
     places = [np.array(one, I64) for one in ((2,), (1,), (2,))], [np.array(one, I64) for one in ((2,), (1,), (0,))]
     got = run("ViewCopy", dst, *places[0], src, *places[1], const=[1, 2, 3, 5, 6, 7])
     assert got.tolist() == [[False, False], [True, False]]
+
+
+def test_a_stride_that_nobody_takes_may_be_anything():
+    """Of one element along an axis, or of a view without elements."""
+    x, most = np.arange(6, dtype=np.float32), 2**63 - 1
+    y = run("AsStrided", x, np.array([2, 1]), np.array([3, most]), np.array(1), const=[1, 2, 3])
+    assert y.tolist() == [[1], [4]]
+    assert run("AsStrided", x, np.array([0, 2]), np.array([most, 1]), np.array(1), const=[1, 2, 3]).shape == (0, 2)
+    full = np.arange(6, dtype=np.float32)
+    given = [full, *map(np.array, ([2, 1], [1, most], 0)), x[::-1].copy(), *map(np.array, ([2, 1], [1, -most], 0))]
+    assert run("ViewCopy", *given, outputs=[spec(full)]).tolist() == [5, 4, 2, 3, 4, 5]

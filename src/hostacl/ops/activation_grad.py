@@ -119,6 +119,7 @@ def p_relu_grad(grads: Array, features: Array, weights: Array, formats: dict[str
 
     Weights have one element or one for each channel (axis 1, or as the format of features says).
     """
+    features = np.broadcast_to(features, np.broadcast_shapes(grads.shape, features.shape))
     over = channel_axes(formats["features"], features.ndim, "NCHW")
     slope = weights.reshape(()) if weights.size == 1 else per_channel(weights, features.shape, over)
     dx = np.where(features > 0, grads, grads * slope)

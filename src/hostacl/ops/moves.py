@@ -63,7 +63,9 @@ class View:
         """The view of a contiguous tensor; it was checked to stay within."""
         flat = tensor.reshape(-1)
         start = flat[0 if 0 in self.size else self.offset :]
-        return as_strided(start, self.size, [stride * flat.itemsize for stride in self.stride])
+        steps = [stride * flat.itemsize if size > 1 and 0 not in self.size else 0  # which nobody takes
+                 for size, stride in zip(self.size, self.stride, strict=True)]  # fmt: skip
+        return as_strided(start, self.size, steps)
 
 
 def view_of(size: Any, stride: Any, offset: Any) -> View:

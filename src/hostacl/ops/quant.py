@@ -17,7 +17,7 @@ from hostacl.ops.dims import Dim, Shape
 from hostacl.ops.registry import kernel
 from hostacl.ops.run import Out
 from hostacl.ops.shapes import axis as checked_axis
-from hostacl.ops.shapes import broadcast_shapes, same_as
+from hostacl.ops.shapes import broadcast_shapes, one_element, same_as
 from hostacl.tensors import dtypes
 
 Array = NDArray[Any]
@@ -127,7 +127,10 @@ def check_fitted(call: Call, name: str, x: Shape) -> None:
     shape = call.shape(name)
     size = dims.count(shape)
     place = checked_axis(call, call.attrs.get("axis", -1), len(x))
-    if size == 1 or not x or (len(shape) == 1 and (not dims.known(size, x[place]) or size == x[place])):
+    if not x:
+        one_element(call, name)
+        return
+    if size == 1 or (len(shape) == 1 and (not dims.known(size, x[place]) or size == x[place])):
         return
     joined = broadcast_shapes(x, shape)
     if len(shape) == 1 or joined is None or len(joined) != len(x) or (dims.known(*joined, *x) and joined != x):

@@ -1,4 +1,4 @@
-"""Drawn calls with another shape of one input, through the API: refused or failed by name, or results; no error inside."""
+"""Drawn calls with another shape, or other integers, of one input, through the API: told by name, never an error inside."""
 
 from __future__ import annotations
 
@@ -62,6 +62,23 @@ def changed(drawn: Drawn, rng: np.random.Generator) -> Drawn | None:
     return replace(drawn, inputs=tuple(inputs))
 
 
+def with_other_integers(drawn: Drawn, rng: np.random.Generator) -> Drawn | None:
+    """The call with half of the numbers of one int32 or int64 input replaced: near ones, or any."""
+    whole = (dtypes.INT32, dtypes.INT64)
+    places = [place for place, one in enumerate(drawn.inputs) if one.data is not None and one.spec.dtype in whole]
+    if not places or drawn.alias is not None:
+        return None
+    place = int(rng.choice(places))
+    one = drawn.inputs[place]
+    assert one.data is not None
+    limits = np.iinfo(one.data.dtype)
+    numbers = [-1, 0, 1, -2, 7, 1000, limits.max, limits.min][: 6 + 2 * int(rng.integers(0, 2))]
+    data = np.where(rng.random(one.data.shape) < 0.5, rng.choice(np.array(numbers), one.data.shape), one.data)
+    inputs = list(drawn.inputs)
+    inputs[place] = replace(one, data=data.astype(one.data.dtype))
+    return replace(drawn, inputs=tuple(inputs))
+
+
 def described_anew(drawn: Drawn) -> Drawn | None:
     """The call with outputs as they are inferred; None where it is refused, or sizes depend on data."""
     specs = [one.spec for one in drawn.inputs]
@@ -105,3 +122,13 @@ def test_a_wrong_shape_is_never_an_error_inside(op_type: str) -> None:
             if drawn is not None:
                 told = run(drawn)
                 assert "HA526" not in told, f"{told}\n  {drawn}"
+
+
+@pytest.mark.parametrize("op_type", [name for name in implemented() if dtypes_through_api(dtypes_of(name))])
+def test_wrong_integers_are_never_an_error_inside(op_type: str) -> None:
+    code = dtypes_through_api(dtypes_of(op_type))[0]
+    for seed in range(DRAWS):
+        drawn = with_other_integers(draw_call(op_type, code, KINDS[seed % 3], seed, 3), np.random.default_rng(seed))
+        if drawn is not None:
+            told = run(drawn)
+            assert "HA526" not in told, f"{told}\n  {drawn}"
