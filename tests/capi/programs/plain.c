@@ -17,12 +17,14 @@ int main(void) {
     atexit(at_exit);
     char before[64];
     strcpy(before, setlocale(LC_ALL, NULL));
+    struct sigaction interrupt, pipe, action;  // a shell's background job has SIGINT ignored
+    sigaction(SIGINT, NULL, &interrupt);
+    sigaction(SIGPIPE, NULL, &pipe);
     CHECK(aclInit(NULL));
     CHECK(aclrtSetDevice(0));
     CHECK(add_once(NULL));
-    struct sigaction action;
-    REQUIRE(sigaction(SIGINT, NULL, &action) == 0 && action.sa_handler == SIG_DFL);
-    REQUIRE(sigaction(SIGPIPE, NULL, &action) == 0 && action.sa_handler == SIG_DFL);
+    REQUIRE(sigaction(SIGINT, NULL, &action) == 0 && action.sa_handler == interrupt.sa_handler);
+    REQUIRE(sigaction(SIGPIPE, NULL, &action) == 0 && action.sa_handler == pipe.sa_handler);
     REQUIRE(strcmp(before, setlocale(LC_ALL, NULL)) == 0);
     CHECK(aclrtResetDevice(0));
     CHECK(aclFinalize());
