@@ -1,5 +1,6 @@
 #include "core/passed_over.hpp"
 
+#include "core/execute.hpp"
 #include "core/memory.hpp"
 
 #include <algorithm>
@@ -71,6 +72,16 @@ void drop_passed_over(const void* start, size_t size) {
     List& all = list();
     std::lock_guard lock(all.mutex);
     drop_meeting(all, start, size);
+}
+
+void written_over_by(const Request& request) {
+    if (!any_passed_over) return;
+    for (const Argument& output : request.outputs) {
+        bool in_place = std::any_of(request.inputs.begin(), request.inputs.end(), [&](const Argument& input) {
+            return input.data == output.data && input.bytes == output.bytes;
+        });
+        if (!in_place && output.data && !output.absent) written_over(output.data, output.bytes);
+    }
 }
 
 } // namespace hostacl

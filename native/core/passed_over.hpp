@@ -10,6 +10,7 @@
 namespace hostacl {
 
 struct Block;
+struct Request;
 
 struct PassedOver {
     std::weak_ptr<Block> block; // of device memory that may be freed meanwhile
@@ -27,9 +28,11 @@ void forget_passed_over();
 
 inline std::atomic<bool> any_passed_over{false};
 void drop_passed_over(const void* start, size_t size);
-// Before the program, or an operator, writes over memory.
+// Before the program writes over memory.
 inline void written_over(const void* start, size_t size) {
     if (any_passed_over.load(std::memory_order_relaxed)) drop_passed_over(start, size);
 }
+// Before an operator writes its outputs; one exactly in an input's memory moves or replaces what was there.
+HACL_API void written_over_by(const Request& request);
 
 } // namespace hostacl

@@ -6,6 +6,7 @@
 #include "core/lifecycle.hpp"
 #include "core/machine.hpp"
 #include "core/message.hpp"
+#include "core/passed_over.hpp"
 #include "core/saturation.hpp"
 #include "module/crossing.hpp"
 #include "module/numpy_table.hpp"
@@ -304,6 +305,7 @@ Failure run(Request& request) {
         if (!arrays.add(plan.inputs[i], request.inputs[i].data, false)) return failed(plan);
     for (size_t i = 0; i < request.outputs.size(); i++)
         if (!arrays.add(plan.outputs[i], request.outputs[i].data, true)) return failed(plan);
+    written_over_by(request);
     Ref result;
     {
         Quiet quiet;

@@ -9,7 +9,7 @@ import pytest
 import acl
 import hostacl
 from hostacl import _machine
-from tests.calls import Tensor, arguments, build_and_execute, device, execute, message
+from tests.calls import Tensor, arguments, build_and_execute, describe, device, execute, message
 
 LARGE = np.full(3, 60000, np.float16)
 SATURATE, INF_NAN = 0, 1
@@ -120,6 +120,25 @@ def overwrite_by_operator(y: Tensor) -> None:
     run("Mul", device(np.zeros(5000, np.float32)), device(np.zeros(5000, np.float32)), outputs=[y])
 
 
+def placed(where: Tensor, array: np.ndarray) -> Tensor:
+    """A tensor in the memory of another."""
+    return Tensor(array, describe(array), acl.create_data_buffer(where.pointer, array.nbytes), where.pointer)
+
+
+def overwrite_by_a_small_result(y: Tensor) -> None:
+    one = device(np.ones(4, np.float32))
+    run("Add", one, one, outputs=[placed(y, one.array)])
+
+
+def overwrite_by_integers(y: Tensor) -> None:
+    one = device(np.ones(5000, np.int32))
+    run("Add", one, one, outputs=[placed(y, one.array)])
+
+
+def overwrite_by_an_infinity_that_moves(y: Tensor) -> None:
+    run("Reshape", device(np.full((50, 100), np.inf, np.float32)), device(np.array([5000])), outputs=[y])
+
+
 def free(y: Tensor) -> None:
     assert acl.rt.free(y.pointer) == 0
 
@@ -130,7 +149,10 @@ def follow_with_many(y: Tensor) -> None:
         run("Sub", one, one)
 
 
-@pytest.mark.parametrize("end", [overwrite_by_copy, overwrite_by_set, overwrite_by_operator, free, follow_with_many])
+@pytest.mark.parametrize("end", [
+    overwrite_by_copy, overwrite_by_set, overwrite_by_operator, overwrite_by_a_small_result, overwrite_by_integers,
+    overwrite_by_an_infinity_that_moves, free, follow_with_many,
+])  # fmt: skip
 def test_large_results_that_are_gone_before_the_first_question_are_named(end):
     x, y = device(np.full(5000, 3e38, np.float32)), device(np.zeros(5000, np.float32))
     run("Add", x, x, outputs=[y])
@@ -139,6 +161,13 @@ def test_large_results_that_are_gone_before_the_first_question_are_named(end):
     assert by_function() == 0
     assert [rule for rule, *_ in _machine.take_reports()] == ["HA123"]
     run("Add", x, x)
+    assert by_function() == 1
+
+
+def test_a_large_result_that_is_reshaped_where_it_lies_counts():
+    x, y = device(np.full(5000, 3e38, np.float32)), device(np.zeros(5000, np.float32))
+    run("Add", x, x, outputs=[y])
+    run("Reshape", y, device(np.array([50, 100])), outputs=[placed(y, np.zeros((50, 100), np.float32))])
     assert by_function() == 1
 
 
