@@ -395,7 +395,7 @@ def indexing() -> Iterator[Case]:
         "ScatterAdd rows",
         "ScatterAdd",
         (table, rows, updates),
-        lambda out, x, i, u: (np.copyto(out, x), np.add.at(out, i, u)),
+        scatter_add,
     )
     yield Case(
         "ScatterUpdate rows",
@@ -505,13 +505,13 @@ def meeting(table: Array, updates: Array) -> Iterator[Case]:
         "ScatterAdd into 100 rows",
         "ScatterAdd",
         (table, crowd, updates),
-        lambda out, x, i, u: (np.copyto(out, x), np.add.at(out, i, u)),
+        scatter_add,
     )
     yield Case(
         "ScatterAdd 16 rows",
         "ScatterAdd",
         (table, crowd[:16], updates[:16]),
-        lambda out, x, i, u: (np.copyto(out, x), np.add.at(out, i, u)),
+        scatter_add,
     )
     for width in (4, 16):
         narrow, more = normal(1 << 16, width), normal(1 << 16, width)
@@ -538,6 +538,11 @@ def meeting(table: Array, updates: Array) -> Iterator[Case]:
             lambda out, x, i, u, a=axis: (np.copyto(out, x), np.add.at(out, (slice(None),) * a + (i,), u)),
             {"axis": axis},
         )
+
+
+def scatter_add(out: Array, x: Array, rows: Array, updates: Array) -> None:
+    np.copyto(out, x)
+    np.add.at(out, rows, updates)
 
 
 def scatter_elements(out: Array, x: Array, indices: Array, updates: Array, axis: int) -> None:

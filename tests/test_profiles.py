@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -18,6 +17,7 @@ from hostacl.ops.registry import find, implemented
 from hostacl.ops.schema import prototype
 from hostacl.tensors import dtypes, formats
 from tests.calls import build_and_execute, compile_op, const, device, message
+from tests.machine import started
 
 PRODUCTS = {  # one name a family: overflows to Inf by default, the family's other mode can be switched on
     "Ascend950": (True, False),
@@ -34,13 +34,7 @@ H2H = 0
 products = pytest.mark.parametrize("soc", PRODUCTS)
 
 
-@pytest.fixture(autouse=True)
-def machine() -> Iterator[None]:
-    hostacl.reset()
-    assert acl.init() == 0
-    assert acl.rt.set_device(0) == 0
-    yield
-    hostacl.reset()
+machine = pytest.fixture(autouse=True)(started)
 
 
 def half(op: str, *inputs: list[float]) -> np.ndarray:

@@ -3,26 +3,19 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import acl
-import hostacl
 from hostacl import _machine
 from tests.cases.driver import WAYS
+from tests.machine import started
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # for random_calls, by that one name
 
 
-@pytest.fixture(autouse=True)
-def machine() -> Iterator[None]:
-    hostacl.reset()
-    assert acl.init() == 0
-    assert acl.rt.set_device(0) == 0
-    yield
-    hostacl.reset()
+machine = pytest.fixture(autouse=True)(started)
 
 
 @pytest.fixture(params=WAYS)

@@ -9,23 +9,13 @@ from hostacl.errors import Refused
 from hostacl.ops import parts
 from hostacl.tensors.spec import TensorSpec as Spec
 from tests.ops.calling import bind, run
+from tests.ops.differences import derivative
 
 RNG = np.random.default_rng(8)
 X = RNG.normal(size=(3, 4, 2, 3)).astype(np.float32)
 DY = RNG.normal(size=X.shape).astype(np.float32)
 CHANNELS, TAIL = RNG.uniform(0.5, 2, 4).astype(np.float32), RNG.uniform(0.5, 2, (2, 3)).astype(np.float32)
 EPS = 1e-3
-
-
-def derivative(loss, at):
-    """The gradient of a scalar function by central differences in float64."""
-    at = at.astype(np.float64)
-    found = np.zeros(at.shape)
-    for place in np.ndindex(at.shape):
-        step = np.zeros(at.shape)
-        step[place] = 1e-6
-        found[place] = (loss(at + step) - loss(at - step)) / 2e-6
-    return found
 
 
 def normalised(x, axes, centred=True):

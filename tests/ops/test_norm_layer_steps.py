@@ -8,6 +8,7 @@ import pytest
 from hostacl.errors import Refused
 from hostacl.tensors.spec import TensorSpec as Spec
 from tests.ops.calling import bind, run
+from tests.ops.differences import derivative
 
 RNG = np.random.default_rng(8)
 X, DY = RNG.normal(size=(2, 3, 4, 5, 6))[:, 0].astype(np.float32), RNG.normal(size=(2, 3, 4, 5, 6))[:, 0].astype(np.float32)
@@ -15,16 +16,6 @@ GAMMA = RNG.uniform(0.5, 2, (5, 6)).astype(np.float32)
 WIDE = X.astype(np.float64)
 MEAN, VARIANCE = (one(WIDE, axis=(-2, -1), keepdims=True).astype(np.float32) for one in (np.mean, np.var))
 NORMAL = (WIDE - MEAN) / np.sqrt(VARIANCE.astype(np.float64))
-
-
-def derivative(loss, at):
-    """The gradient of a scalar function by central differences in float64."""
-    found = np.zeros(at.shape)
-    for place in np.ndindex(at.shape):
-        step = np.zeros(at.shape)
-        step[place] = 1e-6
-        found[place] = (loss(at + step) - loss(at - step)) / 2e-6
-    return found
 
 
 def close(got, want):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import replace
 
@@ -10,25 +9,19 @@ import numpy as np
 import pytest
 
 import acl
-import hostacl
 from hostacl.errors import HostaclError
 from hostacl.ops.registry import find, implemented
 from hostacl.tensors import dtypes
 from random_calls import values
 from random_calls.draw import Drawn, draw_call, dtypes_of
 from random_calls.through_api import Device, _input, _output, dtypes_through_api
+from tests.machine import started
 
 DRAWS = 12
 KINDS = ("same shape", "attributes varied", "")
 
 
-@pytest.fixture(autouse=True, scope="module")
-def machine() -> Iterator[None]:
-    hostacl.reset()
-    assert acl.init() == 0
-    assert acl.rt.set_device(0) == 0
-    yield
-    hostacl.reset()
+machine = pytest.fixture(autouse=True, scope="module")(started)
 
 
 def other_shape(shape: tuple[int, ...], rng: np.random.Generator) -> tuple[int, ...]:

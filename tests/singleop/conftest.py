@@ -2,18 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
-import acl
-import hostacl
+from tests.machine import started
 
-
-@pytest.fixture(autouse=True)
-def machine() -> Iterator[None]:
-    hostacl.reset()
-    assert acl.init() == 0
-    assert acl.rt.set_device(0) == 0
-    yield
-    hostacl.reset()
+machine = pytest.fixture(autouse=True)(started)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 import pytest
 
@@ -13,14 +11,6 @@ from hostacl import _machine
 from tests.calls import CODES, build_and_execute, device
 
 WHOLE = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
-
-
-@pytest.fixture(autouse=True)
-def machine() -> Iterator[None]:
-    hostacl.reset()
-    assert (acl.init(), acl.rt.set_device(0)) == (0, 0)
-    yield
-    hostacl.reset()
 
 
 def told(values: np.ndarray, target: str, check: str = "HA531") -> list[str]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 import pytest
 
@@ -12,15 +10,9 @@ import hostacl
 from hostacl import _machine
 from hostacl.testing import inject
 from tests.calls import Tensor, build_and_execute, device, message
+from tests.machine import started
 
-
-@pytest.fixture(autouse=True)
-def machine() -> Iterator[None]:
-    hostacl.reset()
-    assert acl.init() == 0
-    assert acl.rt.set_device(0) == 0
-    yield
-    hostacl.reset()
+machine = pytest.fixture(autouse=True)(started)
 
 
 def tensors() -> tuple[Tensor, Tensor]:

@@ -12,7 +12,7 @@ from hostacl.ops.conv_adjoint import Geometry, in_order
 from hostacl.ops.conv_axes import attribute_order, axes_like, back, data_letters, filter_letters, geometry_of, to
 from hostacl.ops.engines.onnx_model import Node, Tensor
 from hostacl.ops.engines.recipe import Change, Feed, Recipe
-from hostacl.ops.engines.sessions import Session, session
+from hostacl.ops.engines.sessions import session
 
 Array = NDArray[Any]
 
@@ -48,13 +48,6 @@ def returned(layout: str) -> Change | None:
     return lambda y: back(y if "D" in layout else y[:, :, None], layout)
 
 
-def plain_session(op_type: str, attributes: dict[str, Any], rank: int, bias: bool) -> Session:
-    """One node that takes data, filters and bias as they are."""
-    names = ("x", "w", "b") if bias else ("x", "w")
-    inputs = [Tensor(name, dims=1 if name == "b" else rank) for name in names]
-    return session([Node(op_type, names, ["y"], attributes)], inputs, [Tensor("y")])
-
-
 def conv_transpose(call: Call) -> Recipe | None:
     """Conv2DTranspose and Conv3DTranspose of floats, with what lies behind as output padding."""
     x, y = call.spec("x").shape, call.outputs["y"].specs[0]
@@ -75,7 +68,11 @@ def conv_transpose(call: Call) -> Recipe | None:
     ]
     if any(not 0 <= one < max(stride, 1) for one, stride in zip(extra, geometry.stride, strict=True)):
         return None
-    made = plain_session("ConvTranspose", {**attributes, "output_padding": extra}, len(x), call.has("bias"))
-    feeds = [Feed("x", "x", moved(data)), Feed("w", "filter", lambda w: np.ascontiguousarray(to(w, letters, order)))]
-    shape = [out[letter] for letter in order]
-    return Recipe(made, (*feeds, *bias_feed(call)), [shape], returned(layout))
+    feeds = [
+        Feed("x", "x", moved(data)),
+        Feed("w", "filter", lambda w: np.ascontiguousarray(to(w, letters, order))),
+        *bias_feed(call),
+    ]
+    node = Node("ConvTranspose", [one.name for one in feeds], ["y"], {**attributes, "output_padding": extra})
+    inputs = [Tensor(one.name, dims=1 if one.name == "b" else len(x)) for one in feeds]
+    return Recipe(session([node], inputs, [Tensor("y")]), feeds, [[out[letter] for letter in order]], returned(layout))

@@ -20,7 +20,6 @@ class Node(NamedTuple):
     inputs: Sequence[str]
     outputs: Sequence[str]
     attributes: Mapping[str, Any] = {}
-    domain: str = ""
 
 
 class Tensor(NamedTuple):
@@ -35,15 +34,13 @@ def model(nodes: Sequence[Node], inputs: Sequence[Tensor], outputs: Sequence[Ten
     """A model that runs these nodes; dims that are not given are symbols of their own, so that one session takes all sizes."""
     graph = [*(_bytes(1, _node(one)) for one in nodes), _bytes(2, b"g")]
     graph += [_bytes(11, _value(one)) for one in inputs] + [_bytes(12, _value(one)) for one in outputs]
-    versions = {"": OPSET} | {one.domain: 1 for one in nodes if one.domain}
-    opsets = [_bytes(8, _text(1, domain) + _integer(2, version)) for domain, version in versions.items()]
-    return _integer(1, IR_VERSION) + _bytes(7, b"".join(graph)) + b"".join(opsets)
+    return _integer(1, IR_VERSION) + _bytes(7, b"".join(graph)) + _bytes(8, _text(1, "") + _integer(2, OPSET))
 
 
 def _node(node: Node) -> bytes:
     names = [_text(1, one) for one in node.inputs] + [_text(2, one) for one in node.outputs]
     attributes = [_bytes(5, _attribute(name, value)) for name, value in node.attributes.items()]
-    return b"".join([*names, _text(4, node.op_type), *attributes, _text(7, node.domain)])
+    return b"".join([*names, _text(4, node.op_type), *attributes])
 
 
 def _attribute(name: str, value: Any) -> bytes:
