@@ -20,7 +20,7 @@ constexpr int kWord = 64;
 constexpr struct {
     int rule; // or, below 10, the hundreds of a group
     Costly flag;
-} kCostly[] = {{206, kGuards}, {217, kWritten}, {328, kThreads}, {415, kConst}, {520, kAliases}, {9, kLeaks}, {330, kStale}};
+} kCostly[] = {{206, kGuards}, {217, kWritten}, {328, kThreads}, {415, kConst}, {520, kAliases}, {9, kLeaks}, {330, kStale}, {531, kCuts}};
 
 const char* const kMisuses[] = {"report", "raise", "off"};
 const char* const kForms[] = {"none", "text", "json"};
@@ -85,6 +85,12 @@ void choose_rules(const RuleChoice& choice) {
     chosen_misuse = choice.on_misuse;
     costly_checks = off || choice.check.empty() ? 0 : costly_of(on);
     choose_report(choice.report, choice.report_file);
+}
+
+bool asked_for(const char* rule) {
+    int number = number_of(rule);
+    return std::any_of(std::begin(kCostly), std::end(kCostly),
+                       [=](const auto& one) { return checking(one.flag) && (one.rule == number || one.rule == number / 100); });
 }
 
 bool rule_on(const char* rule) {

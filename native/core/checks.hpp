@@ -22,6 +22,7 @@ enum Costly : uint32_t {
     kAliases = 32, // HA520
     kLeaks = 64,  // HA9xx
     kStale = 128, // HA330 of what has run, but was not waited for
+    kCuts = 256,  // HA531
 };
 
 // The choice of rules as the settings give it: "" (the cheap ones), "all", or codes and prefixes such as "HA2,HA309".
@@ -44,6 +45,7 @@ void choose_rules(const RuleChoice& choice);
 HACL_API extern std::atomic<uint32_t> costly_checks;
 inline bool checking(uint32_t which) { return (costly_checks.load(std::memory_order_relaxed) & which) != 0; }
 
+HACL_API bool asked_for(const char* rule); // one of the costly rules, whose flag is set
 bool rule_on(const char* rule); // it is selected, not ignored, and misuse is not off
 HACL_API OnMisuse on_misuse();
 

@@ -1,4 +1,5 @@
 
+#include "core/checks.hpp"
 #include "core/config.hpp"
 #include "core/desc.hpp"
 #include "core/execute.hpp"
@@ -73,6 +74,8 @@ PyObject* report_call(const Row&, const Args& args) {
 PyObject* configure_call(const Row&, const Args& args) { return to_python(configure(args.text(0), args.text(1))); }
 
 PyObject* setting_call(const Row&, const Args& args) { return to_python(setting(args.text(0)).c_str()); }
+
+PyObject* asked_for_call(const Row&, const Args& args) { return to_python(asked_for(args.text(0))); }
 
 PyObject* is_live_call(const Row&, const Args& args) {
     Lock lock = lock_machine();
@@ -152,6 +155,7 @@ void add_inspect_rows(Rows& rows) {
         {"report", "report", report_call, {"rule", "text", "function"}, 2},
         {"configure", "hostacl.configure", configure_call, {"name", "value"}, 2},
         {"setting", "setting", setting_call, {"name"}, 1},
+        {"asked_for", "asked_for", asked_for_call, {"rule"}, 1},
         {"raise_in_thread", "raise_in_thread", raise_in_thread_call, {"thread_id", "exception"}, 2},
         {"inject_call", "inject_call", inject_call_call, {"code", "name"}, 2},
         {"inject_operator", "inject_operator", inject_operator_call, {"code", "nth"}, 2},

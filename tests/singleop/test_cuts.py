@@ -46,6 +46,16 @@ def test_only_who_asks_is_told(check: str, count: int) -> None:
     assert len(told(np.array(300, np.int32), "uint8", check)) == count
 
 
+def test_who_ignores_it_is_not_told_and_pays_nothing() -> None:
+    with hostacl.settings(check="all", ignore="HA53"):
+        assert not _machine.asked_for("HA531")
+    with hostacl.settings(check="all", on_misuse="off"):
+        assert not _machine.asked_for("HA531")
+    with hostacl.settings(check="HA5"):
+        assert _machine.asked_for("HA531")
+        assert not _machine.asked_for("HA217")
+
+
 def test_a_scalar_has_no_place_and_nothing_is_never_cut() -> None:
     assert told(np.array(300, np.int32), "uint8")[0].startswith("Cast: x = 300 became 44; allowed: 0 to 255, for y is uint8.")
     assert told(np.zeros((0, 3), np.int32), "uint8") == []

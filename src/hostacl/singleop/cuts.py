@@ -23,7 +23,7 @@ def with_cuts(call: Call, function: Callable[..., Any]) -> Callable[..., Any]:
         return function
 
     def run(x: Array, y: Array) -> Any:
-        if asked_for(RULE):
+        if _machine.asked_for(RULE):
             report_cuts(x, y.dtype)
         return function(x, y)
 
@@ -33,12 +33,6 @@ def with_cuts(call: Call, function: Callable[..., Any]) -> Callable[..., Any]:
 def _can_cut(source: int, target: int) -> bool:
     whole = source in INTEGERS | {BOOL} and target in INTEGERS
     return whole and not np.can_cast(numpy_dtype(source), numpy_dtype(target))
-
-
-def asked_for(code: str) -> bool:
-    """Whether a rule that costs something was asked for: by its code, a prefix, or with all."""
-    choice = _machine.setting("check")
-    return choice == "all" or any(code.startswith(one.strip()) for one in choice.split(",") if one.strip())
 
 
 def report_cuts(x: Array, dtype: np.dtype[Any]) -> None:
