@@ -86,7 +86,7 @@ void tell(const Report& report) {
     std::string returned = report.code ? format("returned %d", report.code) : "";
     if (!report.site.empty()) text += "  at " + report.site + (returned.empty() ? "" : ", " + returned) + "\n";
     else if (!returned.empty()) text += "  " + returned + "\n";
-    if (*rule.right) text += std::string("  instead: ") + rule.right + "\n";
+    if (*rule.right) text += std::string("  right, for example: ") + rule.right + "\n";
     std::fputs(text.c_str(), stderr);
 }
 

@@ -60,7 +60,7 @@ def test_reports_in_words(program: Path) -> None:
     assert lines[1].startswith("  aclrtFree(): devPtr = 0x")
     assert "\x1b" not in done.stderr
     assert lines[2].endswith(", returned 107000")
-    assert lines[3] == "  instead: acl.rt.free(ptr); ptr = 0"
+    assert lines[3] == "  right, for example: acl.rt.free(ptr); ptr = 0"
     assert "hostacl: leak HA902 data buffers left" in lines
     assert any(re.match(r"hostacl: HA204 at .*: 2 times", line) for line in lines)
     assert lines[-1].startswith("hostacl: found 1 error, 1 leak")

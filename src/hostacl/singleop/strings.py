@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from hostacl import _machine
 from hostacl.errors import Failed
 from hostacl.ops.call import Call
+from hostacl.ops.run import HOST_FAILURE
 from hostacl.tensors.dtypes import STRING
 from hostacl.tensors.spec import TensorSpec
 
@@ -18,9 +19,6 @@ Array = NDArray[Any]
 
 PLACE = np.dtype([("start", np.int64), ("length", np.int64)])
 """What lies in memory of a string."""
-
-HOST_FAILURE = 507018
-"""The code of bad data that an operator on the host sees."""
 
 
 def in_memory(spec: TensorSpec) -> tuple[np.dtype[Any], tuple[int, ...]] | Array:
