@@ -7,7 +7,7 @@ import pytest
 
 from hostacl.errors import Refused
 from hostacl.tensors import dtypes
-from tests.ops.calling import bind, run, spec
+from tests.ops.calling import bind, run, spec, values
 
 F32, I32 = np.float32, np.int32
 
@@ -70,12 +70,31 @@ def test_clip_with_scalars_keeps_nan():
         np.testing.assert_array_equal(run(op, x, np.array(0, F32), np.array([1], F32)), [0, 0.5, np.nan, 1])
 
 
-@pytest.mark.parametrize("op", ["AxpyV2", "Addcmul"])
-def test_factor_has_one_element(op):
-    tensors = [np.ones(2, F32)] * (2 if op == "AxpyV2" else 3)
+@pytest.mark.parametrize(("op", "count", "result"), [("AxpyV2", 2, 4), ("Addcmul", 3, 4), ("Sxpy", 2, -2)])
+def test_factor_has_one_element(op, count, result):
+    tensors = [np.ones(2, F32)] * count
     with pytest.raises(Refused, match=r"HA504.*allowed: one element"):
         bind(op, [*tensors, np.ones(2, F32)])
-    assert run(op, *tensors, np.array([3], F32)).tolist() == [4, 4]
+    assert run(op, *tensors, np.array([3], F32)).tolist() == [result] * 2
+
+
+@pytest.mark.parametrize("dtype", [np.float16, F32, np.float64, np.int64, np.uint16, np.complex64])
+def test_sxpy_without_a_factor_is_a_difference(dtype):
+    x1, x2 = np.array([[7], [9]], dtype), np.array([2, 3], dtype)
+    for absent in ((), (None,)):
+        np.testing.assert_array_equal(run("Sxpy", x1, x2, *absent), np.array([[5, 4], [7, 6]], dtype))
+
+
+def test_sxpy_of_large_integers_is_exact():
+    x1, x2 = np.array([2**62 + 1, 5], np.int64), np.array([3, 7], np.int64)
+    assert run("Sxpy", x1, x2, np.array(-2, np.int64)).tolist() == [2**62 + 7, 19]
+    assert run("Sxpy", x1[1:], x2[1:], np.array([2], np.int64)).tolist() == [-9]
+
+
+def test_sxpy_of_many_halves_rounds_once():
+    x1, x2 = (values(dtypes.FLOAT16, (40000,), seed) for seed in (1, 2))
+    exact = x1.astype(np.float64) - 3 * x2.astype(np.float64)
+    assert np.count_nonzero(run("Sxpy", x1, x2, np.array(3, np.float16)) != exact.astype(np.float16)) == 0
 
 
 def test_axpy_v2_of_scalars_stays_a_scalar():

@@ -105,6 +105,24 @@ def axpy_v2(x1: Array, x2: Array, alpha: Array) -> Array:
     return x1 + alpha.reshape(()) * x2
 
 
+def direct_sxpy(call: Call) -> Any:
+    """The native loop with a number from a tensor; without one what Sub runs."""
+    if call.has("alpha"):
+        native = lambda x1, x2, alpha, y: _kernels.add_product(x1, x2, alpha.reshape(()), -1.0, y)  # noqa: E731
+        return native if all_floats(call) else in_blocks(call)
+    subtract = direct_binary(call, np.subtract)
+    return subtract and (lambda x1, x2, *rest: subtract(x1, x2, rest[-1]))
+
+
+@kernel("Sxpy", shape=with_scalars("alpha")("x1", "x2"), direct=direct_sxpy)
+def sxpy(x1: Array, x2: Array, alpha: Array | None) -> Array:
+    """x1 - alpha·x2, where alpha has one element, 1 if it is left out. Integers wrap.
+
+    torch's rsub(input, other, alpha) is Sxpy(other, input, alpha).
+    """
+    return x1 - (x2 if alpha is None else alpha.reshape(()) * x2)
+
+
 def direct_clip(call: Call) -> Any:
     """The native loops of floats."""
     if call.dtype("x") not in dtypes.FLOATS or settings().saturate:

@@ -46,6 +46,31 @@ def test_what_goes_wrong_when_it_runs(queue: str) -> None:
     assert done.stdout == "told\n", done.stderr
 
 
+SILENT_FAULT = """
+import torch, torch_npu
+from torch_npu.asd.asd import _SilentFaultDetector
+
+detector = _SilentFaultDetector()
+for step in range(40):
+    for detector.idx in (1, 2):
+        detector.silent_fault_check(torch.full((4, 4), 1.0 + step % 3).npu())
+state = detector.silent_data_dict[1]
+print([one.item() for one in (state.pre_val, state.min_val, state.max_val)])
+try:
+    detector.silent_fault_check(torch.full((4, 4), float("nan")).npu())
+    torch.npu.synchronize()
+except RuntimeError as error:
+    print("507018" in str(error))
+"""
+
+
+@pytest.mark.parametrize("queue", ["0", "1"])
+def test_a_gradient_that_is_broken_ends_a_training_that_checks_for_it(queue: str) -> None:
+    done = run(SILENT_FAULT, TASK_QUEUE_ENABLE=queue)
+    assert done.stdout == "[4.0, 4.0, 12.0]\nTrue\n", done.stderr
+    assert "HA519: aclopCompileAndExecute(): SilentCheck: val = nan is not finite" in done.stderr
+
+
 def test_after_a_refusal_the_device_computes_on() -> None:
     x = torch.ones(2, dtype=torch.bfloat16).npu()
     with pytest.raises(RuntimeError, match=r"HA502.*Tan"):

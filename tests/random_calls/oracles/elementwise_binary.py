@@ -277,7 +277,7 @@ def sums(*terms: Any) -> Any:
 
 def held(term: Any, dice: Dice) -> Any:
     """A part of the result as single precision holds it, where it is computed in that: infinite beyond the largest number."""
-    if dice.dtype in (dtypes.DOUBLE, dtypes.COMPLEX64, dtypes.COMPLEX128) or isinstance(term, int) or term.dtype == object:
+    if dice.dtype in {dtypes.DOUBLE, *dtypes.COMPLEXES} or isinstance(term, int) or term.dtype == object:
         return term
     return np.where(np.abs(term) > float(np.finfo(np.float32).max), np.copysign(np.inf, term), term)
 
@@ -296,6 +296,20 @@ def with_one_element(d: Dice) -> None:
 @oracle("AxpyV2")
 def axpy_v2(x1: Any, x2: Any, alpha: Any, dice: Dice) -> Any:
     return sums(x1, held(alpha.item() * x2, dice))
+
+
+@shapes("Sxpy")
+def with_factor_or_not(d: Dice) -> None:
+    """Two tensors that broadcast, and a factor of one element now and then."""
+    for name, shape in zip(("x1", "x2"), d.shapes_that_broadcast(2), strict=True):
+        d.tensor(name, shape)
+    if d.optional("alpha"):
+        d.tensor("alpha", d.choose((), (1,)), -3, 3)
+
+
+@oracle("Sxpy")
+def sxpy(x1: Any, x2: Any, alpha: Any, dice: Dice) -> Any:
+    return sums(x1, held((-1 if alpha is None else -alpha.item()) * x2, dice))
 
 
 @oracle("Addcmul")
