@@ -105,6 +105,33 @@ def test_bad_data_fails_naming_place_value_and_bounds(op: str, inputs: Any, cons
     assert words in caught.value.text
 
 
+def test_nothing_lies_in_an_empty_axis() -> None:
+    empty, zero = np.zeros((0, 3), np.float32), np.zeros((1, 3), np.int64)
+    for op, inputs in (
+        ("GatherElements", [empty, zero]), ("GatherV2", [empty, zero, i32(0)]), ("Gather", [empty, zero]),
+        ("GatherNd", [empty, zero[:, :1]]), ("ScatterElements", [empty, zero, np.ones((1, 3), np.float32)]),
+        ("ScatterUpdate", [empty, zero[0], np.ones((3, 3), np.float32)]),
+    ):  # fmt: skip
+        with pytest.raises(Failed, match=r"HA510: \w+: ind.* = 0; allowed: none, for (that axis|dim 0) is empty\."):
+            run(op, *inputs)
+
+
+@pytest.mark.parametrize("shape", [(0, 6, 4), (0, 1, 6, 4), (2, 0, 4), (2, 0, 6, 4)])
+def test_columns_of_no_images(shape: tuple[int, ...]) -> None:
+    """Channels are counted from the size of a window, not from how many elements are left."""
+    columns = np.zeros(shape, np.float32)
+    attrs: dict[str, Any] = {"kernel_size": [2, 3], "dilation": [1, 1], "padding": [0, 0], "stride": [1, 1]}
+    image = run("Col2im", columns, i32(3, 4), const=[1], **attrs)
+    assert image.shape == (shape[0], shape[1] // 6 if len(shape) == 3 else shape[1], 3, 4)
+    assert run("Im2col", image, ksizes=[2, 3]).shape == (*image.shape[:1], image.shape[1] * 6, 4)
+
+
+def test_put_without_indices_keeps_the_sign_of_zero() -> None:
+    x, none = f32(1, 2), np.zeros(0, np.int64)
+    assert np.signbit(run("IndexPutV2", x, f32(-0.0), none, none)).all()
+    assert run("IndexPutV2", x, f32(-0.0), none, none, accumulate=True).tolist() == [1, 2]
+
+
 def test_sort_puts_nan_last_and_leaves_ties_in_order() -> None:
     values, places = run("Sort", f32(np.nan, 1, np.inf, -np.inf, 0))
     np.testing.assert_array_equal(values, f32(-np.inf, 0, 1, np.inf, np.nan))

@@ -72,12 +72,15 @@ class Dice:
 
     # --- shapes ---
 
-    def shape(self, low: int = 0, high: int = 8, empty: bool = True, long: bool = True) -> Shape:
-        """A shape of low..high dims; 0-d, empty, one-element, 8-d and long ones when such are wanted."""
+    def shape(self, low: int = 0, high: int = 8, empty: bool = True, long: bool = True, grows: int = 0) -> Shape:
+        """A shape of low..high dims; 0-d, empty, one-element, 8-d and long ones when such are wanted.
+
+        ``grows`` says how many dims more the largest tensor of the call has: with them it is the one of 8.
+        """
         if self.wants("0-d", low == 0):
             return ()
-        if self.wants("8-d", high >= 8):
-            return tuple(self.int(1, 2) if place else 2 for place in range(8))
+        if self.wants("8-d", high + grows >= 8):
+            return tuple(self.int(1, 2) if place else 2 for place in range(8 - grows))
         rank = self.int(max(low, min(1, high)), max(low, min(high, 4)))
         if self.wants("one element"):
             return (1,) * rank

@@ -178,7 +178,7 @@ def index_put_v2(
     indexed_sizes has a 1 for each axis that has indices. Without accumulate the last of several wins. In place.
     """
     if not indices:
-        return np.broadcast_to(value, x.shape) + (x if accumulate else x.dtype.type(0))
+        return x + value if accumulate else np.broadcast_to(value, x.shape)
     where = index_of(call, x, indices, indexed_sizes)
     try:
         places = np.arange(x.size).reshape(x.shape)[where]

@@ -32,8 +32,11 @@ def checked_indices(op: str, indices: Array, size: int, name: str = "indices", e
     if wrong.any():
         place = tuple(int(one) for one in np.argwhere(wrong)[0])
         value, axis = int(indices[place]), "that axis" if entry is None else f"dim {entry}"
+        element = element_name(name, place, entry)
+        if not size:
+            raise Failed("HA510", f"{op}: {element} = {value}; allowed: none, for {axis} is empty.")
         allowed = f"allowed: {-size} to {size - 1}, for {axis} has {size} elements."
-        raise Failed("HA510", f"{op}: {element_name(name, place, entry)} = {value}; {allowed}")
+        raise Failed("HA510", f"{op}: {element} = {value}; {allowed}")
     return np.where(indices < 0, indices + size, indices)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -176,7 +177,8 @@ def col2im(x: Array, output_size: Any, kernel_size: Any, call: Call) -> Array:
     full = call.with_values(named)
     windows, (height, width) = image_windows(full), runtime.whole(output_size)
     high, wide = (int(one) for one in windows.places((height, width)))  # type: ignore[arg-type]
-    parts = x.reshape(x.shape[0], -1, *windows.size, high, wide)
+    channels = x.shape[1] if x.ndim == 4 else x.shape[1] // prod(windows.size)
+    parts = x.reshape(x.shape[0], channels, *windows.size, high, wide)
     top, _, left, _ = windows.pads
     total = np.zeros((*parts.shape[:2], height + 2 * top, width + 2 * left), np.float64)
     for row, column, rows, across in windows.taps((high, wide)):

@@ -79,7 +79,7 @@ def diagonals(d: Dice) -> None:
 
 @shapes("DiagD")
 def diagonals_d(d: Dice) -> None:
-    shape = d.shape(1, 2, long=False)
+    shape = (2, 1, 2, 1) if d.wants("8-d") else d.shape(1, 2, long=False)
     d.tensor("x", shape)
     d.tensor("assist", shape + shape)
 
@@ -94,7 +94,7 @@ def diag(x: Any) -> Any:
 
 @shapes("DiagPart", "DiagPartD")
 def diagonal_parts(d: Dice) -> None:
-    shape = d.shape(1, 3, long=False)
+    shape = (2, 1, 2, 1) if d.wants("8-d") else d.shape(1, 3, long=False)
     d.tensor("x", shape + shape)
     d.tensor("assist", shape + shape)
 
@@ -132,7 +132,7 @@ def trace(x: Any, dice: Dice) -> Any:
 
 @shapes("MatrixDiag", "MatrixDiagD")
 def matrix_diagonals(d: Dice) -> None:
-    shape = d.shape(1, 7, long=False)
+    shape = d.shape(1, 7, long=False, grows=1)
     d.tensor("x", shape)
     d.tensor("assist", (*shape, shape[-1]))
 

@@ -18,12 +18,12 @@ def last_bit(value: Any, code: int) -> Any:
 
 @shapes("Gather")
 def gathering(d: Dice) -> None:
-    shape = d.shape(1, 5, empty=False)
+    shape = d.shape(1, empty=d.chance())
     batch = d.attr("batch_dims", d.int(0, len(shape) - 1))
     tail = d.shape(0, 2, long=False) if d.kind != "8-d" else (2,)
     size = shape[batch]
     d.tensor("x", shape)
-    d.tensor("indices", d.rng.integers(-size, size, (*shape[:batch], *tail)))
+    d.tensor("indices", d.rng.integers(-size, max(size, 1), (*shape[:batch], *(tail if size else (0,)))))
     for name in ("validate_indices", "is_preprocessed", "negative_index_support"):
         d.attr(name, True, False)
 
@@ -38,11 +38,11 @@ def gather(x: Any, indices: Any, batch_dims: int) -> Any:
 
 @shapes("GatherV2D")
 def gathering_d(d: Dice) -> None:
-    shape = d.shape(1, 6, empty=False)
+    shape = d.shape(1, empty=d.chance())
     axis = d.axis(len(shape))
     d.tensor("x", shape)
-    small = (shape[axis],) if d.kind in {"in place", "partial overlap"} else d.shape(0, 2, long=False)
-    d.tensor("indices", d.rng.integers(-shape[axis], shape[axis], small))
+    small = (shape[axis],) if d.kind in {"in place", "partial overlap"} or len(shape) > 6 else d.shape(0, 2, long=False)
+    d.tensor("indices", d.rng.integers(-shape[axis], max(shape[axis], 1), small if shape[axis] else (0,)))
     d.attr("axis", axis)
 
 
@@ -68,10 +68,11 @@ def coordinates(d: Dice, shape: tuple[int, ...], lead: tuple[int, ...], depth: i
 
 @shapes("GatherNd")
 def gathering_nd(d: Dice) -> None:
-    shape = d.shape(1, empty=False)
+    shape = d.shape(1, empty=d.chance())
     lead = d.shape(0, 2, long=False) if d.kind != "8-d" else (2,)
+    depth = d.int(1, len(shape))
     d.tensor("x", shape)
-    d.tensor("indices", coordinates(d, shape, lead, d.int(1, len(shape))))
+    d.tensor("indices", coordinates(d, shape, (0,) if 0 in shape[:depth] else lead, depth))
     d.attr("negative_index_support", True, False)
 
 
@@ -86,13 +87,12 @@ def gather_nd(x: Any, indices: Any) -> Any:
 
 @shapes("GatherElements")
 def gathering_elements(d: Dice) -> None:
-    shape = d.shape(1, empty=False)
-    axis = d.axis(len(shape))
-    d.attr("dim", axis)
-    axis = d.attrs["dim"][1] if "dim" in d.attrs else 0
-    small = [d.int(1, size) if place != axis % len(shape) else d.int(0, size + 1) for place, size in enumerate(shape)]
+    shape = d.shape(1)
+    axis = d.attr("dim", d.axis(len(shape)))
+    small = [d.int(min(1, size), size) for size in shape]
+    small[axis] = d.int(0, shape[axis] + 1) if shape[axis] else 0
     d.tensor("x", shape)
-    d.tensor("index", d.rng.integers(-shape[axis], shape[axis], small))
+    d.tensor("index", d.rng.integers(-shape[axis], max(shape[axis], 1), small))
 
 
 @oracle("GatherElements")
@@ -106,20 +106,23 @@ def gather_elements(x: Any, index: Any, dim: int) -> Any:
 
 @shapes("Index", "IndexByTensor", "IndexPutV2")
 def indexing(d: Dice) -> None:
-    """Indices for neighbouring axes; where the result has their dims follows NumPy's rule."""
-    shape = d.shape(1, 6, empty=False)
+    """Indices for some axes, side by side or not."""
+    shape = d.shape(1, empty=d.chance())
     count = d.int(1, min(len(shape), 3))
     first = d.int(0, len(shape) - count)
-    mask = [0] * first + [1] * count
+    apart = d.rng.permutation(len(shape))[:count]
+    places = list(range(first, first + count)) if d.chance(0.6) else sorted(int(one) for one in apart)
+    mask = [int(place in places) for place in range(len(shape) if d.chance() else places[-1] + 1)]
     lead = d.shape(1, 2, long=False) if d.kind != "8-d" else (2,)
     put = d.prototype.op_type == "IndexPutV2"
     add = put and d.attr("accumulate", True, False)
-    where = coordinates(
-        d, shape[first:], (int(min(np.prod(shape[first : first + count]), 4)),) if put else lead, count, unique=put and not add
-    )
+    sizes = tuple(shape[place] for place in places)
+    lead = (int(min(np.prod(sizes), 4)),) if put else (0,) if 0 in sizes else lead
+    where = coordinates(d, sizes, lead, count, unique=put and not add)
     d.tensor("x", shape)
     if put:
-        d.tensor("value", d.choose((), (*shape[:first], len(where), *shape[first + count :])))
+        full = dims_of_index(shape, places, lead)
+        d.tensor("value", d.choose((), full, tuple(1 if d.chance() else size for size in full)))
     if "indices_mask" in d.prototype.attrs:
         d.attrs["indices_mask"] = ("list_int", mask)
         d.values["indices_mask"] = mask
@@ -130,13 +133,33 @@ def indexing(d: Dice) -> None:
         d.tensor("indices", where[..., number])
 
 
+def front(places: list[int]) -> int:
+    """Where the dims of indices stand: where their axes were, in front if something lies between those."""
+    return places[0] if places[-1] - places[0] == len(places) - 1 else 0
+
+
+def dims_of_index(shape: tuple[int, ...], places: list[int], lead: tuple[int, ...]) -> tuple[int, ...]:
+    rest = [size for place, size in enumerate(shape) if place not in places]
+    return (*rest[: front(places)], *lead, *rest[front(places) :])
+
+
+def whole_places(shape: tuple[int, ...], mask: Any, indices: Any) -> dict[tuple[int, ...], tuple[int, ...]]:
+    """Which element of x each place of the result stands for."""
+    places = [place for place, one in enumerate(mask) if int(one)]
+    first, found = front(places), {}
+    for place in np.ndindex(dims_of_index(shape, places, indices[0].shape)):
+        at = place[first : first + indices[0].ndim]
+        rest = iter(place[:first] + place[first + indices[0].ndim :])
+        named = {axis: int(one[at]) for axis, one in zip(places, indices, strict=True)}
+        found[place] = tuple(named[axis] if axis in named else next(rest) for axis in range(len(shape)))
+    return found
+
+
 def indexed(x: Any, mask: Any, indices: Any) -> Any:
     places = [place for place, one in enumerate(mask) if int(one)]
-    first, last = places[0], places[-1] + 1
-    result = np.empty((*x.shape[:first], *indices[0].shape, *x.shape[last:]), x.dtype)
-    for place in np.ndindex(indices[0].shape):
-        at = tuple(int(one[place]) for one in indices)
-        result[(slice(None),) * first + place] = x[(slice(None),) * first + at]
+    result = np.empty(dims_of_index(x.shape, places, indices[0].shape), x.dtype)
+    for place, source in whole_places(x.shape, mask, indices).items():
+        result[place] = x[source]
     return result
 
 
@@ -153,14 +176,11 @@ def index_by_tensor(x: Any, indices: Any, indices_mask: Any) -> Any:
 @oracle("IndexPutV2")
 def index_put_v2(x: Any, value: Any, indexed_sizes: Any, indices: Any, accumulate: bool, dice: Dice) -> Any:
     places = [place for place, one in enumerate(indexed_sizes) if int(one)]
-    first, result = places[0], x.copy()
-    each = np.broadcast_to(value, (*x.shape[:first], len(indices[0]), *x.shape[places[-1] + 1 :]))
-    size = np.zeros(x.shape)
-    for number in range(len(indices[0])):
-        at = (slice(None),) * first + tuple(int(one[number]) for one in indices)
-        part = each[(slice(None),) * first + (number,)]
-        result[at] = result[at] + part if accumulate else part
-        size[at] += finite(abs(part)) if x.dtype != object else 0
+    each = np.broadcast_to(value, dims_of_index(x.shape, places, indices[0].shape))
+    result, size = x.copy(), np.zeros(x.shape)
+    for place, at in whole_places(x.shape, indexed_sizes, indices).items():
+        result[at] = result[at] + each[place] if accumulate else each[place]
+        size[at] += finite(abs(each[place])) if x.dtype != object else 0
     if not accumulate or x.dtype == object:
         return result
     bits = 53 if dice.dtype in (dtypes.DOUBLE, dtypes.COMPLEX128) else 24
@@ -268,15 +288,15 @@ def index_fill_d(x: Any, assist1: Any, assist2: Any) -> Any:
 @shapes("OneHot", "OneHotD")
 def one_hots(d: Dice) -> None:
     """The main dtype is that of the values."""
-    shape, depth = d.shape(0, 7), d.int(0, 5)
-    d.tensor("x", d.rng.integers(0, 7, shape), dtype=d.choose(dtypes.INT32, dtypes.UINT8))
+    shape, depth = d.shape(0, 7, grows=1), d.int(0, 5)
+    d.tensor("x", d.rng.integers(0, 7, shape), dtype=d.choose(*d.decl("x").dtypes))
     if d.decl("depth") is not None:
         d.value("depth", np.array(depth))
     else:
         d.attr("depth", depth)
     for name in ("on_value", "off_value"):
         d.tensor(name, d.choose((), (1,)), dtype=d.dtype)
-    d.attr("axis", d.int(0, len(shape)))
+    d.attr("axis", d.int(-1, len(shape)))
 
 
 @oracle("OneHot", "OneHotD")

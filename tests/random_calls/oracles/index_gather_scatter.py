@@ -14,13 +14,14 @@ from random_calls.oracle import oracle, shapes, summed
 @shapes("GatherV2")
 def gathering(d: Dice) -> None:
     """A tensor, indices within its axis (negative ones too), the axis, and batch dims that both share."""
-    shape = d.shape(1, 5, empty=False)
+    shape = d.shape(1, empty=d.chance())
     axis = d.axis(len(shape))
     place = axis % len(shape)
-    batch = d.attr("batch_dims", d.int(0, place)) if d.kind != "8-d" else d.attr("batch_dims", 0)
-    tail = d.shape(0, 2, empty=True, long=False) if d.kind != "8-d" else (2,)
+    batch = d.attr("batch_dims", d.int(0, place))
+    tail = d.shape(0, 2, long=False) if d.kind != "8-d" else (2,)
     count = shape[place]
-    indices = d.rng.integers(-count, count, (*shape[:batch], *tail))
+    tail = tail if count else (0,)
+    indices = d.rng.integers(-count, max(count, 1), (*shape[:batch], *tail))
     d.tensor("x", shape)
     d.tensor("indices", indices)
     d.value("axis", np.array(axis))
@@ -43,11 +44,11 @@ def gather_v2(x: Any, indices: Any, axis: Any, batch_dims: int) -> Any:
 @shapes("ScatterElements")
 def scattering(d: Dice) -> None:
     """Data, indices of no larger a shape, updates of theirs; no index twice when it matters which write wins."""
-    shape = d.shape(1, empty=False)
+    shape = d.shape(1, empty=d.chance())
     axis = d.attr("axis", d.axis(len(shape)))
     place = axis % len(shape)
     reduction = d.attr("reduction", "none", "add", "mul") or "none"
-    small = tuple(size if d.chance() else d.int(1, size) for size in shape)
+    small = tuple(size if d.chance() else d.int(min(1, size), size) for size in shape)
     if d.wants("empty"):
         small = (*small[:-1], 0)
     indices = np.empty(small, np.int64)
@@ -56,7 +57,7 @@ def scattering(d: Dice) -> None:
         lines[line] = (
             d.rng.permutation(shape[place])[: small[place]]
             if reduction == "none"
-            else d.rng.integers(0, shape[place], small[place])
+            else d.rng.integers(0, max(shape[place], 1), small[place])
         )
     indices = np.where(d.rng.random(small) < 0.2, indices - shape[place], indices)
     d.tensor("data", shape)

@@ -55,12 +55,18 @@ def how_of(dice: Dice) -> str:
     return next(name for name in HOW if dice.prototype.op_type.endswith(name))
 
 
+def leads(d: Dice, most: int, rank: int) -> tuple[int, ...]:
+    """The dims of up to ``most`` indices: none, one, or two where ``rank`` leaves room; none are left when there is nothing."""
+    count = d.int(0 if d.chance(0.1) else min(1, most), min(most, 6))
+    return d.choose((count,), *([(1, count)] if rank < 8 else []), *([()] if most else []))  # type: ignore[no-any-return]
+
+
 @shapes("ScatterUpdate", "ScatterAdd", "ScatterSub", "ScatterMul", "ScatterDiv", "ScatterMax", "ScatterMin")
 def by_rows(d: Dice) -> None:
-    shape = d.shape(1, empty=False)
+    shape = d.shape(1)
     how, rows = how_of(d), shape[0]
-    lead = (d.int(1, rows),) if d.chance() else ()
-    flat = d.rng.permutation(rows)[: int(np.prod(lead))] if how in ("Update", "Div") else d.rng.integers(0, rows, lead)
+    lead = leads(d, rows, len(shape))
+    flat = d.rng.permutation(rows)[: int(np.prod(lead))] if how in ("Update", "Div") else d.rng.integers(0, max(rows, 1), lead)
     d.tensor("var", shape)
     d.tensor("indices", np.where(d.rng.random(lead) < 0.2, -rows, 0) + np.reshape(flat, lead))
     d.tensor("updates", (*lead, *shape[1:]))
@@ -84,10 +90,9 @@ ND = (
 
 @shapes(*ND)
 def by_coordinates(d: Dice) -> None:
-    shape = d.shape(1, empty=False)
+    shape = d.shape(1)
     depth, name = d.int(1, len(shape)), d.prototype.inputs[0].name
-    size = int(np.prod(shape[:depth]))
-    lead = (d.int(1, min(size, 6)),)
+    lead = leads(d, int(np.prod(shape[:depth])), len(shape) - depth + 1)
     d.tensor(name, shape)
     d.tensor("indices", coordinates(d, shape, lead, depth, unique=how_of(d) == "Update"))
     d.tensor("updates", (*lead, *shape[depth:]))
@@ -123,9 +128,9 @@ def tensor_scatter_extreme(input_: Any, indices: Any, updates: Any, dice: Dice) 
 
 @shapes("ScatterNd", "ScatterNdD")
 def into_zeros(d: Dice) -> None:
-    shape = d.shape(1, empty=False)
+    shape = d.shape(1)
     depth = d.int(1, len(shape))
-    lead = (d.int(1, 4),)
+    lead = leads(d, int(np.prod(shape[:depth])), len(shape) - depth + 1)
     d.tensor("indices", coordinates(d, shape, lead, depth))
     d.tensor("x", (*lead, *shape[depth:]))
     if d.decl("shape") is not None:
@@ -141,18 +146,18 @@ def scatter_nd(indices: Any, x: Any, shape: Any, dice: Dice) -> Any:
 
 @shapes("ScatterElementsV2", "ScatterAddWithAxis")
 def by_elements(d: Dice) -> None:
-    shape = d.shape(1, empty=False)
+    shape = d.shape(1)
     axis = d.attr("axis", d.axis(len(shape)))
     reduction = "add" if "reduction" not in d.prototype.attrs else d.attr("reduction", "none", "add", "mul")
-    small = [d.int(1, size) for size in shape]
-    if len(shape) == 1 and "reduction" not in d.prototype.attrs:
-        small = [d.int(1, shape[0])]
+    small = [d.int(min(1, size), size) for size in shape]
     indices = np.empty(small, np.int64)
     lines = np.moveaxis(indices, axis, -1)
     for line in np.ndindex(lines.shape[:-1]):
         count = lines.shape[-1]
         lines[line] = (
-            d.rng.permutation(shape[axis])[:count] if reduction == "none" else d.rng.integers(-shape[axis], shape[axis], count)
+            d.rng.permutation(shape[axis])[:count]
+            if reduction == "none"
+            else d.rng.integers(-shape[axis], max(shape[axis], 1), count)
         )
     d.tensor("var", shape)
     d.tensor("indices", indices)
@@ -177,11 +182,11 @@ def scatter_add_with_axis(var: Any, indices: Any, updates: Any, axis: int, dice:
 
 @shapes("InplaceIndexAdd", "IndexAdd")
 def by_slices(d: Dice) -> None:
-    shape = d.shape(1, empty=False)
+    shape = d.shape(1)
     axis = d.attr("axis", d.axis(len(shape)))
-    count = d.int(1, 4)
+    count = d.int(0 if d.chance(0.1) else 1, 4) if shape[axis] else 0
     d.tensor("var", shape)
-    d.tensor("indices", d.rng.integers(-shape[axis] if d.chance() else 0, shape[axis], count))
+    d.tensor("indices", d.rng.integers(-shape[axis] if d.chance() else 0, max(shape[axis], 1), count))
     d.tensor("updates", (*shape[: axis % len(shape)], count, *shape[axis % len(shape) + 1 :]))
     if "alpha" in [one.name for one in d.prototype.inputs] and d.optional("alpha"):
         d.tensor("alpha", d.choose((), (1,)))
@@ -211,13 +216,13 @@ def index_add(var: Any, indices: Any, updates: Any, axis: int, dice: Dice) -> An
 
 @shapes("Scatter")
 def caching(d: Dice) -> None:
-    shape = d.shape(2, empty=False)
+    shape = d.shape(2)
     axis = d.int(1, len(shape) - 1)
-    steps, batches = d.int(1, shape[axis]), d.int(1, shape[0])
+    steps, batches = (d.int(min(1, size), size) for size in (shape[axis], shape[0]))
     by_steps = d.chance()
     size = (batches, *shape[1:axis], steps, *shape[axis + 1 :])
     first = d.rng.integers(0, shape[axis] - steps + 1, batches)
-    each = np.array([d.rng.permutation(shape[axis])[:steps] for _ in range(batches)])
+    each = np.array([d.rng.permutation(shape[axis])[:steps] for _ in range(batches)]).reshape(batches, steps)
     d.tensor("var", shape)
     d.tensor("indices", each if by_steps else first)
     d.tensor("updates", size)
@@ -239,9 +244,9 @@ def scatter(var: Any, indices: Any, updates: Any, axis: int) -> Any:
 
 @shapes("ScatterList")
 def caching_lists(d: Dice) -> None:
-    shape, count = d.shape(2, 6, empty=False), d.count()
+    shape, count = d.shape(2, 7, grows=1), d.count()
     at = d.int(0, len(shape) - 1)
-    steps = d.int(1, shape[at])
+    steps = d.int(min(1, shape[at]), shape[at])
     for _ in range(count):
         d.tensor("var", shape)
     d.tensor("indice", d.rng.integers(0, shape[at] - steps + 1, count))
@@ -249,8 +254,8 @@ def caching_lists(d: Dice) -> None:
     if d.optional("mask"):
         d.tensor("mask", d.rng.integers(0, 2, count), dtype=dtypes.UINT8)
     d.attr("reduce")
-    d.attrs["axis"] = ("int", at - len(shape))
     d.values["axis"] = at - len(shape)
+    d.attrs["axis"] = ("int", d.choose(at - len(shape), at + 1))
 
 
 @oracle("ScatterList")

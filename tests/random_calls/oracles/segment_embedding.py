@@ -87,30 +87,34 @@ def unsorted_segment_min(x: Any, segment_ids: Any, num_segments: Any, dice: Dice
 
 @shapes("SegmentSum", "SegmentMax", "SegmentMaxD")
 def ascending(d: Dice) -> None:
-    shape = d.shape(1, empty=False)
+    shape = d.shape(1)
     ids = np.sort(d.rng.integers(0, 4, shape[0]))
     d.tensor("x", shape)
     if d.decl("segment_ids") is not None:
         d.value("segment_ids", ids)
     else:
         d.attr("segment_ids", [int(one) for one in ids])
-    d.output("y", d.dtype, (int(ids[-1]) + 1, *shape[1:]))
+    d.output("y", d.dtype, (rows_of(ids), *shape[1:]))
+
+
+def rows_of(ids: Any) -> int:
+    """How many segments ascending numbers name."""
+    return int(ids[-1]) + 1 if len(ids) else 0
 
 
 @oracle("SegmentSum")
 def segment_sum(x: Any, segment_ids: Any, dice: Dice) -> Any:
-    return unsorted_segment_sum(x, segment_ids, int(segment_ids[-1]) + 1, dice)
+    return unsorted_segment_sum(x, segment_ids, rows_of(segment_ids), dice)
 
 
 @oracle("SegmentMax", "SegmentMaxD")
 def segment_max(x: Any, segment_ids: Any) -> Any:
-    ids = np.array([int(one) for one in segment_ids])
-    return segments(x, ids, ids[-1] + 1, 0, each(larger))[0]
+    return segments(x, np.array(segment_ids), rows_of(segment_ids), 0, each(larger))[0]
 
 
 @shapes("EmbeddingDenseGrad")
 def looking_up(d: Dice) -> None:
-    lead, count = d.shape(0, 3, long=False), d.int(1, 5)
+    lead, count = d.shape(0, 7, long=False, grows=1), d.int(1, 5)
     d.tensor("grad", (*lead, d.int(1, 4)))
     d.tensor("indices", d.rng.integers(0, count, lead))
     d.attr("num_weights", count)
@@ -132,23 +136,21 @@ def embedding_dense_grad(grad: Any, indices: Any, num_weights: int, padding_idx:
 
 @shapes("EmbeddingBag")
 def bagging(d: Dice) -> None:
-    rows, width = d.int(1, 5), d.int(1, 4)
+    rows, width = d.shape(2, 2, long=False)
     older = len(d.generation.outputs) > 1
     mode = d.attr("mode", "sum", "mean", "max")
-    d.attr("scale_grad_by_freq")
-    d.attr("sparse")
+    d.attr("scale_grad_by_freq", True)
+    d.attr("sparse", True)
     last = d.attr("include_last_offset", True)
     d.tensor("weight", (rows, width))
     if d.optional("offsets"):
-        size, count = d.int(1, 6), d.int(1, 3)
+        size, count = d.int(0, 6) if rows else 0, d.int(1, 3)
         starts = np.sort(np.concatenate([[0], d.rng.integers(0, size + 1, count - 1)])).astype(np.int64)
-        d.tensor("indices", d.rng.integers(0, rows, size))
+        d.tensor("indices", d.rng.integers(0, max(rows, 1), size))
         d.inputs.pop("offsets", None)
         d.tensor("offsets", np.concatenate([starts, [size]]) if last else starts, dtype=dtypes.INT32)
     else:
-        count, each = d.int(1, 3), d.int(1, 3)
-        size = count * each
-        d.tensor("indices", d.rng.integers(0, rows, (count, each)))
+        d.tensor("indices", d.rng.integers(0, max(rows, 1), (d.int(0, 3), d.int(0, 3) if rows else 0)))
     shape = d.inputs["indices"][0].spec.shape
     if mode == "sum" and d.optional("per_sample_weights"):
         d.inputs.pop("per_sample_weights", None)
@@ -157,7 +159,8 @@ def bagging(d: Dice) -> None:
         d.inputs["per_sample_weights"] = []
         d.optional("per_sample_weights") and d.inputs.pop("per_sample_weights")
     if older:
-        d.attrs["padding_idx"], d.values["padding_idx"] = ("int", -1), -1
+        padding = d.choose(-1, d.int(0, max(rows - 1, 0)))
+        d.attrs["padding_idx"], d.values["padding_idx"] = ("int", padding), padding
         for name in ("offset2bag", "bag_size", "max_indices"):
             d.output(name, dtypes.INT32)
 
@@ -174,12 +177,14 @@ def embedding_bag(
         starts = [int(one) for one in offsets]
         count = len(starts) - bool(include_last_offset)
         bag = [max(number for number in range(count) if starts[number] <= place) for place in range(len(flat))]
+    padding = dice.values.get("padding_idx", -1)
     scale = [1.0] * len(flat) if per_sample_weights is None else [float(one) for one in per_sample_weights.flat]
     y, where = np.zeros((count, weight.shape[1])), np.full((count, weight.shape[1]), -1, object)
-    sizes = [bag.count(number) for number in range(count)]
+    counted = [place for place in range(len(flat)) if flat[place] != padding]
+    inside = [[place for place in counted if bag[place] == number] for number in range(count)]
+    sizes = [len(rows) for rows in inside]
     slack = np.zeros(y.shape)
-    for number in range(count):
-        rows = [place for place in range(len(flat)) if bag[place] == number]
+    for number, rows in enumerate(inside):
         for column in range(weight.shape[1]):
             values = [weight[flat[place], column] * scale[place] for place in rows]
             slack[number, column] = sum(finite(one) for one in values)

@@ -171,7 +171,7 @@ def reverse_v2(x: Any, axis: Any) -> Any:
 
 @shapes("Pack")
 def packing(d: Dice) -> None:
-    shape = d.shape(0, 7)
+    shape = d.shape(0, 7, grows=1)
     count = d.count()
     for _ in range(count):
         d.tensor("x", shape)

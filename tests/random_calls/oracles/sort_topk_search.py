@@ -83,7 +83,7 @@ def belongs(row: Any, value: Any, right: bool) -> int:
 
 @shapes("SearchSorted")
 def searching(d: Dice) -> None:
-    lead = d.shape(0, 2, long=False)
+    lead = d.shape(0, 7, long=False, grows=1)
     size = d.int(0, 5) if 0 not in lead else 2
     flat = d.chance()
     data = d.data(d.dtype_of("sorted_sequence"), (size,) if flat else (*lead, size))
@@ -119,10 +119,10 @@ def search_sorted(sorted_sequence: Any, values: Any, sorter: Any, right: bool) -
 
 @shapes("LowerBound", "UpperBound")
 def bounding(d: Dice) -> None:
-    rows, size = d.int(1, 3), d.int(1, 5)
+    rows, size = d.shape(2, 2)
     data = d.data(d.dtype, (rows, size))
     d.tensor("sorted_x", in_order(data.astype(np.float64) if data.dtype.kind not in "iu" else data, -1, False)[0])
-    d.tensor("values", (rows, d.int(1, 4)))
+    d.tensor("values", (rows, size if d.kind in {"in place", "partial overlap"} else d.int(0, 4)))
     code = d.attr("out_type", dtypes.INT32, dtypes.INT64)
     d.output("y", int(code))
 
@@ -139,7 +139,7 @@ def upper_bound(sorted_x: Any, values: Any) -> Any:
 
 @shapes("NthElement")
 def nth(d: Dice) -> None:
-    shape = d.shape(1, empty=False)
+    shape = (*d.shape(0, 7, grows=1), d.int(1, 5))
     d.tensor("x", shape)
     d.value("n", np.array(d.int(0, shape[-1] - 1)))
     d.attr("reverse", True)
@@ -152,7 +152,7 @@ def nth_element(x: Any, n: Any, reverse: bool) -> Any:
 
 @shapes("InTopK", "InTopKD", "InTopKV2")
 def scoring(d: Dice) -> None:
-    rows, classes = d.int(1, 4), d.int(1, 5)
+    (rows,), classes = d.shape(1, 1), d.int(1, 5)
     first, second = (one.name for one in d.prototype.inputs[:2])
     d.tensor(first, (rows, classes))
     d.tensor(second, d.rng.integers(-1, classes + 1, rows))

@@ -118,7 +118,7 @@ def unique_with_counts(x: Any) -> Any:
 
 @shapes("UniqueExt2", "UniqueWithCountsExt2")
 def along(d: Dice) -> None:
-    shape = d.shape(1, empty=False)
+    shape = d.shape(1)
     axis = d.axis(len(shape))
     d.tensor("x", shape, -1, 1)
     d.value("axis", np.array([] if len(shape) == 1 and d.chance(0.3) else [axis], np.int64))
@@ -175,7 +175,7 @@ def counted(x: Any, low: float, high: float, bins: int, outside: bool) -> Any:
 def bins(d: Dice) -> None:
     d.tensor("x", d.shape())
     d.attr("bins", d.choose(1, 4, 8))
-    span = d.choose(1.0, 8.0)
+    span = d.choose(1.0, 8.0, *([] if d.kind == "special values" else [0.0]))
     for name, value in (("min", -span), ("max", span)):
         d.attrs[name], d.values[name] = ("float", value), value
     d.output("y", d.choose(dtypes.FLOAT, dtypes.INT32))
@@ -183,20 +183,27 @@ def bins(d: Dice) -> None:
 
 @oracle("Histogram")
 def histogram(x: Any, bins: int, min: float, max: float) -> Any:
-    return counted(x, min, max, bins, False)
+    return counted(x, *range_of(x, min, max), bins, False)
+
+
+def range_of(x: Any, low: Any, high: Any) -> tuple[Any, Any]:
+    """The range that is counted: that of x when none is given, one to both sides of x when all its elements are equal."""
+    if low == high and x.size:
+        low, high = min(x.flat), max(x.flat)
+    return (low - 1, high + 1) if low == high else (low, high)
 
 
 @shapes("HistogramV2")
 def bins_v2(d: Dice) -> None:
     d.tensor("x", d.shape())
     d.tensor("min", np.array(0))
-    d.tensor("max", np.array([8]))
+    d.tensor("max", np.array([8 if d.kind == "special values" else d.choose(0, 5, 8)]))
     d.attr("bins", d.choose(1, 4, 8))
 
 
 @oracle("HistogramV2")
 def histogram_v2(x: Any, min: Any, max: Any, bins: int) -> Any:
-    return counted(x, 0, 8, bins, False)
+    return counted(x, *range_of(x, int(min), int(max.item())), bins, False)
 
 
 @shapes("HistogramFixedWidth", "HistogramFixedWidthD")

@@ -20,13 +20,13 @@ def refill(x: Any, shape: Any) -> Any:
     return result
 
 
-def regrouped(d: Dice, shape: tuple[int, ...]) -> list[int]:
-    """Another shape of as many elements: neighbours joined, or a dim split off."""
+def regrouped(d: Dice, shape: tuple[int, ...], most: int = 8) -> list[int]:
+    """Another shape of as many elements and up to ``most`` dims: neighbours joined, or a dim split off."""
     sizes = list(shape)
     if len(sizes) > 1 and d.chance():
         at = d.int(0, len(sizes) - 2)
         sizes[at : at + 2] = [sizes[at] * sizes[at + 1]]
-    elif len(sizes) < 8:
+    elif len(sizes) < most:
         sizes.insert(d.int(0, len(sizes)), 1)
     return sizes
 
@@ -35,23 +35,27 @@ def regrouped(d: Dice, shape: tuple[int, ...]) -> list[int]:
 def reshaping(d: Dice) -> None:
     shape = d.shape()
     d.tensor("x", shape)
-    wanted = regrouped(d, shape)
-    if wanted and 0 not in shape and d.chance():
+    axis = d.attr("axis", d.int(-len(shape) - 1, len(shape)))
+    first = axis % (len(shape) + 1)
+    count = d.attr("num_axes", d.int(0, len(shape) - first))
+    part = shape[first:] if count == -1 else shape[first : first + count]
+    wanted = regrouped(d, part, 8 - len(shape) + len(part))
+    if wanted and 0 not in part and d.chance():
         wanted[d.int(0, len(wanted) - 1)] = -1
     d.value("shape", np.array(wanted, np.int64))
-    d.attr("axis")
-    d.attr("num_axes")
 
 
-def minus_one(x: Any, shape: Any) -> list[int]:
+def minus_one(x: tuple[int, ...], shape: Any) -> list[int]:
     sizes = [int(one) for one in shape]
     rest = int(np.prod([one for one in sizes if one != -1]))
-    return [x.size // rest if one == -1 else one for one in sizes]
+    return [int(np.prod(x)) // rest if one == -1 else one for one in sizes]
 
 
 @oracle("Reshape")
-def reshape(x: Any, shape: Any) -> Any:
-    return refill(x, minus_one(x, shape))
+def reshape(x: Any, shape: Any, axis: int, num_axes: int) -> Any:
+    first = axis % (x.ndim + 1)
+    last = x.ndim if num_axes == -1 else first + num_axes
+    return refill(x, [*x.shape[:first], *minus_one(x.shape[first:last], shape), *x.shape[last:]])
 
 
 @shapes("Squeeze", "SqueezeV2")
@@ -83,13 +87,13 @@ def squeeze_v3(x: Any, axes: Any) -> Any:
 
 
 def new_axes(d: Dice, rank: int) -> list[int]:
-    count = d.int(0, min(2, 8 - rank))
+    count = 2 if d.kind == "8-d" else d.int(0, min(2, 8 - rank))
     return [int(one) - (rank + count if d.chance() else 0) for one in d.rng.permutation(rank + count)[:count]]
 
 
 @shapes("Unsqueeze", "UnsqueezeV2", "UnsqueezeV3")
 def unsqueezing(d: Dice) -> None:
-    shape = d.shape(0, 6)
+    shape = d.shape(0, 6, grows=2)
     d.tensor("x", shape)
     axes = new_axes(d, len(shape))
     if d.decl("axes") is not None:
@@ -117,7 +121,7 @@ def unsqueeze_v2(x: Any, axis: Any) -> Any:
 
 @shapes("ExpandDims")
 def expanding_dims(d: Dice) -> None:
-    shape = d.shape(0, 7)
+    shape = d.shape(0, 7, grows=1)
     d.tensor("x", shape)
     d.value("axis", np.array([d.axis(len(shape) + 1)], np.int64))
 
@@ -331,7 +335,7 @@ def crop(x: Any, size: Any, axis: int, offsets: Any) -> Any:
 
 @shapes("Unpack")
 def unpacking(d: Dice) -> None:
-    shape = list(d.shape(1, empty=False, long=False))
+    shape = list(d.shape(1, long=False))
     axis = d.axis(len(shape))
     shape[axis] = d.count()
     d.tensor("x", tuple(shape))
