@@ -22,12 +22,20 @@ enum class Shapes : uint8_t {
     Data    // only by computing (NonZero)
 };
 
+// How much of an input is read, where that is not all of it.
+struct Read {
+    int64_t input;
+    int64_t how;                        // kNothing, kParts, or the place of its factor, which leaves it out by being 0
+    static constexpr int64_t kNothing = -1, kParts = -2;
+};
+
 // Everything needed to run a matched call again. Owned by Python's side (release_plan gives it back).
 struct Plan {
     Shapes shapes = Shapes::Exact;
     uint64_t model = 0;                 // the number of its model, for dropping
     bool in_place = false;              // an output may be an input
     std::vector<int64_t> updated;       // inputs that are written, too, though no output stands for them
+    std::vector<Read> read;             // inputs that are not read whole
     uint64_t last_use = 0;              // on a clock that counts uses; machine lock held
     bool updates(size_t input) const {
         return std::find(updated.begin(), updated.end(), static_cast<int64_t>(input)) != updated.end();

@@ -17,30 +17,6 @@ constexpr uint8_t kUnwritten = 0xF9;  // as a number of any type it is far from 
 constexpr size_t kNoChance = 4;       // so many bytes that hold it are not data of a program
 constexpr size_t kMostFilled = size_t{64} << 20; // of one block: pools of gigabytes do not become real memory
 
-struct Unread {
-    const char* op;
-    int input; // -1: none of them is read
-};
-// Inputs whose elements an operator does not read, or not all of them.
-constexpr Unread kUnread[] = {{"Shape", -1},    {"ShapeN", -1}, {"Size", -1},   {"Rank", -1},      {"ZerosLike", -1}, {"OnesLike", -1},
-                              {"AsStrided", 0}, {"Assign", 0},  {"ViewCopy", 0}, {"InplaceUpdate", 0},
-                              {"ScatterUpdate", 0}, {"ScatterNdUpdate", 0}, {"StridedSliceAssign", 0}, {"IndexPutV2", 0}};
-
-// Whether GEMM's c counts: beta times it is added, and a beta of 0 leaves it out.
-bool is_added(const Request& gemm) {
-    if (gemm.inputs.size() < 5 || gemm.inputs[4].is_const || gemm.inputs[4].absent) return false;
-    const Argument& beta = gemm.inputs[4];
-    const auto* bytes = beta.copy.empty() ? static_cast<const uint8_t*>(beta.data) : beta.copy.data();
-    return bytes && std::any_of(bytes, bytes + beta.bytes, [](uint8_t byte) { return byte != 0; });
-}
-
-bool is_read(const Request& request, size_t input) {
-    if (input == 2 && std::strcmp(request.op, "GEMM") == 0) return is_added(request);
-    for (const Unread& one : kUnread)
-        if (std::strcmp(one.op, request.op) == 0 && (one.input < 0 || static_cast<size_t>(one.input) == input)) return false;
-    return true;
-}
-
 size_t offset_in(const Block& block, const void* address) { return reinterpret_cast<uintptr_t>(address) - block.start; }
 
 // Narrows a range that no call wrote to the first bytes in it that still hold what they held at first; false: the program wrote all.
@@ -66,13 +42,31 @@ bool find_unwritten(const Block& block, size_t start, size_t end, size_t* first,
     return false;
 }
 
-// "bytes 0 to 15 of device memory [0x.., 16 bytes] made at a.py:3 were never written", or "". Lock held.
-std::string never_written(const BlockPtr& block, const void* address, size_t size) {
+// "bytes 0 to 15 of device memory [0x.., 16 bytes] made at a.py:3 were never written", or "". whole: only if all of it is so. Lock held.
+std::string never_written(const BlockPtr& block, const void* address, size_t size, bool whole = false) {
     size_t first = 0, last = 0, start = block && block->written ? offset_in(*block, address) : 0;
     if (!block || !block->written || !find_unwritten(*block, start, start + size, &first, &last)) return "";
     bool rounding = last == start + size - 1 && first > start && last - first < kRoundedTail;
-    if (rounding || first >= block->size) return "";
+    if (rounding || first >= block->size || (whole && (first > start || last + 1 < start + size))) return "";
     return format("bytes %zu to %zu of %s were never written", first, last, describe_pointer(block->start).c_str());
+}
+
+// Whether an input counts that is multiplied by another one: not when all of that is 0.
+bool is_counted(const Argument& factor) {
+    const auto* bytes = factor.copy.empty() ? static_cast<const uint8_t*>(factor.data) : factor.copy.data();
+    return bytes && std::any_of(bytes, bytes + factor.bytes, [](uint8_t byte) { return byte != 0; });
+}
+
+// As never_written, of what the operator reads of its input. Lock held.
+std::string never_written(const Request& request, size_t place) {
+    const Argument& input = request.inputs[place];
+    bool parts = false;
+    for (const Read& read : request.plan->read) {
+        if (static_cast<size_t>(read.input) != place) continue;
+        parts = read.how == Read::kParts;
+        if (read.how == Read::kNothing || (!parts && !is_counted(request.inputs[static_cast<size_t>(read.how)]))) return "";
+    }
+    return never_written(input.block, input.data, input.bytes, parts);
 }
 
 // One row of a copy. Lock held.
@@ -149,11 +143,11 @@ void track_fill(const BlockPtr& block, const void* start, size_t size) {
 void track_reads(const Request& request) {
     for (size_t i = 0; i < request.inputs.size(); i++) {
         const Argument& input = request.inputs[i];
-        if (input.absent || input.is_const || input.host || !is_read(request, i)) continue;
+        if (input.absent || input.is_const || input.host) continue;
         std::string unread;
         {
             Lock lock = lock_machine();
-            unread = never_written(input.block, input.data, input.bytes);
+            unread = never_written(request, i);
         }
         if (!unread.empty())
             report_of(request.function, "HA217", format("inputs[%zu]: %s, and %s reads them%s; write them first", i, unread.c_str(), request.op,

@@ -81,6 +81,10 @@ PythonPlan* read_plan(PyObject* object) {
     if (!watched || !saturates || !read_dims(watched.get(), &plan->watched)) return nullptr;
     if (!updated || !read_dims(updated.get(), &plan->updated)) return nullptr;
     plan->saturates = saturates.get() == Py_True;
+    Ref read = Ref::take(PyObject_GetAttrString(object, "read"));
+    std::vector<int64_t> pairs;
+    if (!read || !read_dims(read.get(), &pairs)) return nullptr;
+    for (size_t i = 0; i + 1 < pairs.size(); i += 2) plan->read.push_back({pairs[i], pairs[i + 1]});
     if (!read_specs(inputs.get(), &plan->inputs) || !read_specs(outputs.get(), &plan->outputs)) return nullptr;
     return plan.release();
 }

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pytest
@@ -36,14 +37,75 @@ def read(pointer: int, size: int) -> list[str]:
     return [report.message.partition("bytes ")[2].partition(" of")[0] for report in take()]
 
 
+def unwritten(like: np.ndarray[Any, Any], size: int = 0) -> Tensor:
+    """A tensor of which only the first ``size`` bytes were written."""
+    pointer = fresh(like.nbytes)
+    ctypes.memset(pointer, 0, size)
+    return Tensor(like, describe(like), acl.create_data_buffer(pointer, like.nbytes), pointer)
+
+
+def reported(op: str, inputs: Sequence[Tensor], output: Tensor, attrs: Mapping[str, Any] | None = None) -> list[str]:
+    """The inputs of the call that were reported."""
+    assert build_and_execute(op, inputs, [output], attrs) == 0
+    assert acl.rt.synchronize_device() == 0
+    reports = take()
+    assert {report.code for report in reports} <= {"HA217"}
+    return [report.place for report in reports]
+
+
+ROWS = np.zeros((4, 8), np.float32)
+FIRST = np.arange(2, dtype=np.int32)
+PICKS: dict[str, tuple[int, list[Any], Any, dict[str, Any]]] = {
+    "Gather": (0, [ROWS, FIRST], ROWS[:2], {}),
+    "GatherElements": (0, [ROWS, np.zeros((4, 8), np.int64)], ROWS, {}),
+    "SliceD": (0, [ROWS], ROWS[:2], {"offsets": [0, 0], "size": [2, 8]}),
+    "StridedSliceD": (0, [ROWS], ROWS[:2], {"begin": [0, 0], "end": [2, 8], "strides": [1, 1]}),
+    "MaskedFill": (0, [ROWS, np.ones((4, 8), bool), np.float32(1)], ROWS, {}),
+    "Select": (2, [np.ones((4, 8), bool), ROWS, ROWS], ROWS, {}),
+    "DiagPart": (0, [np.zeros((8, 8), np.float32)], np.zeros(8, np.float32), {}),
+}
+"""Operators that read the elements picked: place of the input, what is given, the output, attributes."""
+
+
+@pytest.mark.parametrize("op", PICKS)
+def test_picked_elements_are_told_where_none_was_written(op: str) -> None:
+    place, arrays, out, attrs = PICKS[op]
+    for size, told in ((0, [f"inputs[{place}]"]), (64, [])):
+        inputs = [unwritten(one, size) if at == place else device(one) for at, one in enumerate(arrays)]
+        assert reported(op, inputs, device(out), attrs) == told
+
+
+@pytest.mark.parametrize("op", ["Shape", "Size", "Rank", "ZerosLike", "OnesLike", "Fills"])
+def test_only_the_shape_counts(op: str) -> None:
+    out = {"Shape": np.zeros(2, np.int32), "Size": np.int32(0), "Rank": np.int32(0)}.get(op, ROWS)
+    assert reported(op, [unwritten(ROWS)], device(out), {"value": 2.0} if op == "Fills" else {}) == []
+
+
+UPDATES = np.ones((2, 8), np.float32)
+WRITES: dict[str, tuple[list[Any], dict[str, Any], bool]] = {
+    "Assign": ([ROWS], {}, False),
+    "ScatterUpdate": ([FIRST, UPDATES], {}, False),
+    "ScatterAdd": ([FIRST, UPDATES], {}, True),
+    "ScatterNdUpdate": ([FIRST[:, None], UPDATES], {}, False),
+    "ScatterNdAdd": ([FIRST[:, None], UPDATES], {}, True),
+    "ScatterElementsV2": ([np.zeros((2, 8), np.int64), UPDATES], {"reduction": "none"}, False),
+    "ScatterElementsV2 add": ([np.zeros((2, 8), np.int64), UPDATES], {"reduction": "add"}, True),
+}
+"""Operators on their first input in place: the other inputs, attributes, whether what was there is taken in."""
+
+
+@pytest.mark.parametrize("case", WRITES)
+def test_what_is_written_over_need_not_be_there(case: str) -> None:
+    arrays, attrs, told = WRITES[case]
+    var = unwritten(ROWS)
+    assert reported(case.partition(" ")[0], [var, *map(device, arrays)], var, attrs) == ["inputs[0]"] * told
+
+
 @pytest.mark.parametrize(("beta", "told"), [(0, False), (1, True)])
 def test_c_of_gemm_is_read_where_beta_adds_it(beta: int, told: bool) -> None:
     a, out = device(np.ones((2, 2), np.float16)), device(np.zeros((2, 2), np.float16))
-    c = Tensor(out.array, describe(out.array), acl.create_data_buffer(pointer := fresh(32), 8), pointer)
     scalars = [device(np.array([value], np.float16)) for value in (1, beta)]
-    assert build_and_execute("GEMM", [a, a, c, *scalars], [out]) == 0
-    assert acl.rt.synchronize_device() == 0
-    assert [(report.code, report.place) for report in take()] == [("HA217", "inputs[2]")] * told
+    assert reported("GEMM", [a, a, unwritten(out.array), *scalars], out) == ["inputs[2]"] * told
 
 
 def test_gaps_between_writes_through_the_pointer() -> None:

@@ -11,6 +11,7 @@ import pytest
 
 import hostacl.ops
 from hostacl.ops import find, registry
+from hostacl.ops.reading import Reads
 from hostacl.ops.shapes import same_as
 
 
@@ -29,6 +30,16 @@ def test_finding_one_operator_imports_its_family_only():
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     assert "hostacl.ops.conv" in loaded
     assert not {"hostacl.ops.elementwise", "hostacl.ops.reduce", "scipy"} & set(loaded)
+
+
+@pytest.mark.parametrize("op", registry.implemented())
+def test_options_name_inputs_of_the_prototype(op: str) -> None:
+    operator = find(op)
+    assert operator is not None
+    reads = {} if callable(operator.reads) else operator.reads
+    factors = {how for how in reads.values() if not isinstance(how, Reads)}
+    named = {*reads, *factors, *operator.updates}
+    assert named <= {tensor.name for generation in operator.prototype.generations for tensor in generation.inputs}
 
 
 def test_an_unknown_operator_is_not_found():

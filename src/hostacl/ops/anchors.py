@@ -14,6 +14,7 @@ from hostacl.ops.boxes import four_wide
 from hostacl.ops.call import Call
 from hostacl.ops.dims import Shape
 from hostacl.ops.random_values import next_draw, random_order
+from hostacl.ops.reading import Reads
 from hostacl.ops.registry import kernel
 from hostacl.ops.shapes import alike_inputs, equal_dims, one_element, rank_is
 from hostacl.tensors import formats as layouts
@@ -151,7 +152,7 @@ def prior_shape(call: Call) -> Shape:
     return (1, 2, cells * (len(prior_boxes(call)) * 4), 1)
 
 
-@kernel("PriorBox", shape=prior_shape)
+@kernel("PriorBox", shape=prior_shape, reads={"x": Reads.NOTHING, "img": Reads.NOTHING})
 def prior_box(x: Array, img: Array, call: Call, formats: dict[str, int]) -> Array:
     """The prior boxes (x0, y0, x1, y1) of every cell of x as parts of the image img, then the variances of each number.
 

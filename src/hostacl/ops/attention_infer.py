@@ -27,6 +27,7 @@ from hostacl.ops.attention import (
 from hostacl.ops.call import Call
 from hostacl.ops.dims import Shape
 from hostacl.ops.index import checked_indices
+from hostacl.ops.reading import Reads
 from hostacl.ops.registry import kernel
 from hostacl.ops.shapes import equal_dims, rank_is
 from hostacl.tensors import dtypes
@@ -195,7 +196,8 @@ def rules_of(call: Call, mask: Array | None) -> Rules:
     return Rules(attrs.get("sparse_mode", 0), attrs.get("pre_tokens", 1 << 31), attrs.get("next_tokens", 1 << 31), mask)
 
 
-FLEXIBLE: dict[str, Any] = {"shape": infer_shape, "mixed": ("pse_shift", "atten_mask")}
+READ = {"key": Reads.PARTS, "value": Reads.PARTS}  # what the lengths and tables leave
+FLEXIBLE: dict[str, Any] = {"shape": infer_shape, "mixed": ("pse_shift", "atten_mask"), "reads": READ}
 MASKS = {"atten_mask": (dtypes.BOOL, dtypes.UINT8, dtypes.INT8)}
 
 

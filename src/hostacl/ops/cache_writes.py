@@ -12,6 +12,7 @@ from hostacl.errors import Failed
 from hostacl.ops import dims
 from hostacl.ops.call import Call
 from hostacl.ops.dims import Dim, Shape
+from hostacl.ops.reading import Reads
 from hostacl.ops.registry import kernel
 from hostacl.ops.rotary import turned
 from hostacl.ops.rotary_modes import evens_first
@@ -91,7 +92,7 @@ def kv_shape(call: Call) -> list[Shape]:
     return [call.shape("k_cache"), call.shape("ckv_cache"), (*lead, rope), (*lead, normed)]
 
 
-@kernel("KvRmsNormRopeCache", shape=kv_shape)
+@kernel("KvRmsNormRopeCache", shape=kv_shape, reads={"k_cache": Reads.NOTHING, "ckv_cache": Reads.NOTHING})
 def kv_rms_norm_rope_cache(
     kv: Array, gamma: Array, cos: Array, sin: Array, index: Array, k_cache: Array, ckv_cache: Array, epsilon: float,
     cache_mode: str, is_output_kv: bool, call: Call,
@@ -151,7 +152,7 @@ def qkv_shape(call: Call) -> list[Shape]:
     return [call.shape("q_out"), call.shape("k_cache"), call.shape("v_cache"), *parts]
 
 
-@kernel("QkvRmsNormRopeCache", shape=qkv_shape)
+@kernel("QkvRmsNormRopeCache", shape=qkv_shape, reads=dict.fromkeys(("q_out", "k_cache", "v_cache"), Reads.NOTHING))
 def qkv_rms_norm_rope_cache(
     qkv: Array, q_gamma: Array, k_gamma: Array, cos: Array, sin: Array, index: Array, k_cache: Array, v_cache: Array,
     qkv_size: Sequence[int], head_nums: Sequence[int], epsilon: float, is_output_qkv: bool, call: Call,
@@ -207,7 +208,8 @@ def scattered_shape(call: Call) -> list[Shape]:
     return [call.shape("key_cache"), call.shape("value_cache")]
 
 
-@kernel("ScatterPaKvCache", shape=scattered_shape, bits=True, mixed=("value", "value_cache"))
+@kernel("ScatterPaKvCache", shape=scattered_shape, bits=True, mixed=("value", "value_cache"),
+        reads={"key_cache": Reads.NOTHING, "value_cache": Reads.NOTHING})  # fmt: skip
 def scatter_pa_kv_cache(
     key: Array, key_cache: Array, slot_mapping: Array, value: Array, value_cache: Array, cache_mode: str, call: Call
 ) -> tuple[Array, ...]:

@@ -12,6 +12,7 @@ from hostacl.ops import dims
 from hostacl.ops.call import Call
 from hostacl.ops.declare import comparison
 from hostacl.ops.dims import Shape
+from hostacl.ops.reading import Reads
 from hostacl.ops.registry import kernel
 from hostacl.ops.shapes import broadcast, equal_dims
 from hostacl.tensors import dtypes
@@ -53,7 +54,7 @@ def direct_select(call: Call) -> Any:
     return None if len(condition) == 1 and rank > 1 else _kernels.select
 
 
-@kernel("Select", shape=selected, bits=True, direct=direct_select)
+@kernel("Select", shape=selected, bits=True, direct=direct_select, reads={"x1": Reads.PARTS, "x2": Reads.PARTS})
 def select(condition: Array, x1: Array, x2: Array) -> Array:
     """x1 where the condition holds, else x2."""
     rank = max(x1.ndim, x2.ndim)
@@ -62,7 +63,8 @@ def select(condition: Array, x1: Array, x2: Array) -> Array:
     return np.where(condition, x1, x2)
 
 
-@kernel("SelectV2", shape=broadcast("condition", "then", "else"), bits=True, direct=lambda call: _kernels.select)
+@kernel("SelectV2", shape=broadcast("condition", "then", "else"), bits=True, direct=lambda call: _kernels.select,
+        reads={"then": Reads.PARTS, "else": Reads.PARTS})  # fmt: skip
 def select_v2(condition: Array, then: Array, else_: Array) -> Array:
     """``then`` where the condition holds, else ``else``; all three broadcast."""
     return np.where(condition, then, else_)

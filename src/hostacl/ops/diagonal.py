@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from hostacl.ops import dims, precision, runtime
 from hostacl.ops.call import Call
 from hostacl.ops.dims import Shape
+from hostacl.ops.reading import Reads
 from hostacl.ops.registry import kernel
 from hostacl.ops.shapes import equal_dims, one_element, rank_is
 from hostacl.tensors import dtypes
@@ -113,7 +114,7 @@ def halved(call: Call) -> Shape:
     return tuple(equal_dims(call, one, other, told) for one, other in zip(x[:half], x[half:], strict=True))
 
 
-@kernel("DiagPart", "DiagPartD", shape=halved, bits=True)
+@kernel("DiagPart", "DiagPartD", shape=halved, bits=True, reads={"x": Reads.PARTS})
 def diag_part(x: Array) -> Array:
     """The diagonal of x: of rank r for rank 2r, y[i...] = x[i..., i...]. An assist matrix (DiagPartD) is not needed."""
     shape = x.shape[: x.ndim // 2]

@@ -14,6 +14,7 @@ from hostacl.ops import dims, precision
 from hostacl.ops.call import Call
 from hostacl.ops.dims import Between, Shape
 from hostacl.ops.fill import unknown_sizes
+from hostacl.ops.reading import Reads
 from hostacl.ops.registry import BOOL_TOO, kernel
 from hostacl.ops.shapes import equal_dims, one_element, rank_is, same_as, sizes
 from hostacl.tensors import dtypes
@@ -29,19 +30,20 @@ def fills_with(call: Call, value: float) -> Callable[[Any, Array], None]:
     return lambda x, y: np.copyto(y, cell)
 
 
-@kernel("ZerosLike", shape=same_as("x"), bits=True, dtypes=BOOL_TOO, direct=lambda call: fills_with(call, 0))
+@kernel("ZerosLike", shape=same_as("x"), bits=True, dtypes=BOOL_TOO, direct=lambda call: fills_with(call, 0),
+        reads={"x": Reads.NOTHING})  # fmt: skip
 def zeros_like(x: Array) -> Array:
     """Zeros in the shape and type of x."""
     return np.zeros(x.shape, x.dtype)
 
 
-@kernel("OnesLike", shape=same_as("x"), direct=lambda call: fills_with(call, 1))
+@kernel("OnesLike", shape=same_as("x"), direct=lambda call: fills_with(call, 1), reads={"x": Reads.NOTHING})
 def ones_like(x: Array) -> Array:
     """Ones in the shape and type of x."""
     return np.broadcast_to(np.ones((), x.dtype), x.shape)
 
 
-@kernel("Fills", shape=same_as("x"), direct=lambda call: fills_with(call, call.attr("value")))
+@kernel("Fills", shape=same_as("x"), direct=lambda call: fills_with(call, call.attr("value")), reads={"x": Reads.NOTHING})
 def fills(x: Array, value: float) -> Array:
     """A tensor in the shape and type of x, each element ``value``, cast as Cast does."""
     return np.broadcast_to(np.float64(value), x.shape)

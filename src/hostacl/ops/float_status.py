@@ -11,6 +11,7 @@ from hostacl.ops import dims
 from hostacl.ops.call import Call
 from hostacl.ops.dims import Shape
 from hostacl.ops.overflow import status
+from hostacl.ops.reading import Reads
 from hostacl.ops.registry import kernel
 
 Array = NDArray[Any]
@@ -44,7 +45,7 @@ def npu_alloc_float_status() -> Array:
     return np.zeros(SIZE, np.float32)
 
 
-@kernel("NPUGetFloatStatus", shape=status_shape, updates=("addr",))
+@kernel("NPUGetFloatStatus", shape=status_shape, updates=("addr",), reads={"addr": Reads.NOTHING})
 def npu_get_float_status(addr: Array) -> tuple[Array, Array]:
     """Whether the result of an operator was not finite since the status was cleared: 1 or 0, then zeros; addr gets the same.
 
@@ -53,7 +54,7 @@ def npu_get_float_status(addr: Array) -> tuple[Array, Array]:
     return told(np.float32), told(np.float32)
 
 
-@kernel("NPUClearFloatStatus", shape=status_shape, updates=("addr",))
+@kernel("NPUClearFloatStatus", shape=status_shape, updates=("addr",), reads={"addr": Reads.NOTHING})
 def npu_clear_float_status(addr: Array) -> tuple[Array, Array]:
     """Clears the status; data and addr are zeros."""
     status().clear()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import prod
 from typing import Any
 
@@ -14,6 +15,7 @@ from hostacl.ops.call import Call, Unknown
 from hostacl.ops.dims import Shape
 from hostacl.ops.index import batch_dims as checked_batch
 from hostacl.ops.index import batch_rows, checked_indices
+from hostacl.ops.reading import Reads
 from hostacl.ops.registry import kernel
 from hostacl.ops.scatter import rows_at
 from hostacl.ops.shapes import axis as checked_axis
@@ -33,7 +35,7 @@ def gathered(call: Call) -> Shape:
     return (*x[:batch], *indices[batch:], *x[batch + 1 :])
 
 
-@kernel("Gather", shape=gathered, bits=True)
+@kernel("Gather", shape=gathered, bits=True, reads={"x": Reads.PARTS})
 def gather(x: Array, indices: Array, batch_dims: int, call: Call) -> Array:
     """The rows of x at indices, batch by batch: GatherV2 with axis = batch_dims. Negative indices count from the end."""
     batch = batch_dims % indices.ndim if batch_dims < 0 else batch_dims
@@ -53,7 +55,7 @@ def gathered_axis(call: Call) -> Shape:
     return (*x[:place], *indices, *x[place + 1 :])
 
 
-@kernel("GatherV2D", shape=gathered_axis, bits=True)
+@kernel("GatherV2D", shape=gathered_axis, bits=True, reads={"x": Reads.PARTS})
 def gather_v2_d(x: Array, indices: Array, axis: int, call: Call) -> Array:
     """Slices of x at indices along the axis. Negative indices count from the end."""
     return np.take(x, checked_indices(call.op_type, indices, x.shape[axis]), axis=axis)
@@ -73,7 +75,7 @@ def gathered_nd(call: Call) -> Shape:
     return (*indices[:-1], *x[depth:])
 
 
-@kernel("GatherNd", shape=gathered_nd, bits=True)
+@kernel("GatherNd", shape=gathered_nd, bits=True, reads={"x": Reads.PARTS})
 def gather_nd(x: Array, indices: Array, call: Call) -> Array:
     """x at the coordinates in the last axis of indices; shorter ones name slices. Negative ones count from the end."""
     depth = indices.shape[-1]
@@ -95,7 +97,7 @@ def gathered_elements(call: Call) -> Shape:
     return index
 
 
-@kernel("GatherElements", shape=gathered_elements, bits=True)
+@kernel("GatherElements", shape=gathered_elements, bits=True, reads={"x": Reads.PARTS})
 def gather_elements(x: Array, index: Array, dim: int, call: Call) -> Array:
     """For each element of index the one of x at that place of the axis, all other coordinates being its own."""
     at = dim % max(x.ndim, 1)
@@ -142,7 +144,7 @@ def index_of(call: Call, x: Array, indices: list[Array], mask: Any) -> tuple[Any
     return tuple(found)
 
 
-@kernel("Index", shape=indexed, values=("indexed_sizes",), bits=True)
+@kernel("Index", shape=indexed, values=("indexed_sizes",), bits=True, reads={"x": Reads.PARTS})
 def index(x: Array, indexed_sizes: Array, indices: list[Array], call: Call) -> Array:
     """x[i, j, :, k ...]: indexed_sizes has a 1 for each axis that has indices, in order, and 0 for one taken whole.
 
@@ -151,7 +153,7 @@ def index(x: Array, indexed_sizes: Array, indices: list[Array], call: Call) -> A
     return x[index_of(call, x, indices, indexed_sizes)]
 
 
-@kernel("IndexByTensor", shape=indexed, bits=True)
+@kernel("IndexByTensor", shape=indexed, bits=True, reads={"x": Reads.PARTS})
 def index_by_tensor(x: Array, indices: list[Array], indices_mask: Any, call: Call) -> Array:
     """x[i, j, :, k ...]: indices_mask has a 1 for each axis that has indices; empty, they are for the first axes."""
     return x[index_of(call, x, indices, indices_mask)]
@@ -169,7 +171,12 @@ def put(call: Call) -> Shape:
     return x
 
 
-@kernel("IndexPutV2", shape=put)
+def put_over(call: Call) -> Mapping[str, Reads]:
+    """Nothing of x is read, unless value is added."""
+    return {} if call.attr("accumulate") else {"x": Reads.NOTHING}
+
+
+@kernel("IndexPutV2", shape=put, reads=put_over)
 def index_put_v2(
     x: Array, value: Array, indexed_sizes: Array, indices: list[Array], accumulate: bool, call: Call
 ) -> Array:

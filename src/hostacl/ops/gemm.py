@@ -59,7 +59,7 @@ def gemm_dtype(call: Call) -> tuple[int, ...]:
 
 
 @kernel("GEMM", shape=gemm_shape, dtype={"y": gemm_dtype}, mixed=("c", "alpha", "beta", "y"),
-        cuts=product_cuts("a", "b", beside=("c",), sums=False))  # fmt: skip
+        cuts=product_cuts("a", "b", beside=("c",), sums=False), reads={"c": "beta"})  # fmt: skip
 def gemm(a: Array, b: Array, c: Array, alpha: Array, beta: Array, transpose_a: bool, transpose_b: bool) -> Array:
     """alpha·a·b + beta·c, a and b transposed where asked; with beta 0 c is not looked at, not even for NaN.
 

@@ -13,6 +13,7 @@ from hostacl.ops import dims
 from hostacl.ops.axes import described_or
 from hostacl.ops.call import Call
 from hostacl.ops.dims import Between, Shape
+from hostacl.ops.reading import Reads
 from hostacl.ops.registry import kernel
 from hostacl.ops.shapes import axis as checked_axis
 from hostacl.ops.shapes import equal_dims
@@ -107,7 +108,7 @@ def direct_gather(call: Call) -> Any:
     return run
 
 
-@kernel("GatherV2", shape=gather_shape, values=("axis",), bits=True, direct=direct_gather)
+@kernel("GatherV2", shape=gather_shape, values=("axis",), bits=True, direct=direct_gather, reads={"x": Reads.PARTS})
 def gather_v2(x: Array, indices: Array, axis: Any, batch_dims: int) -> Array:
     """Elements of x at indices along the axis, batch by batch; a negative index counts from the end, one out of range fails.
 

@@ -13,6 +13,7 @@ from hostacl.ops import dims, runtime
 from hostacl.ops.call import Call
 from hostacl.ops.coordinates import coordinates_of, not_zero
 from hostacl.ops.dims import Between, Dim, Shape
+from hostacl.ops.reading import Reads
 from hostacl.ops.registry import kernel
 from hostacl.ops.shapes import axis as checked_axis
 from hostacl.ops.shapes import broadcast_inputs, broadcast_shapes, equal_dims, one_element, rank_is
@@ -27,7 +28,7 @@ def masked(call: Call) -> Shape:
     return broadcast_inputs(call, "x", "mask")
 
 
-@kernel("MaskedFill", shape=masked, bits=True, direct=lambda call: native_fill)
+@kernel("MaskedFill", shape=masked, bits=True, direct=lambda call: native_fill, reads={"x": Reads.PARTS})
 def masked_fill(x: Array, mask: Array, value: Array) -> Array:
     """x with the value where the mask holds; x and mask broadcast."""
     return np.where(mask, value.reshape(()), x)
@@ -103,14 +104,14 @@ def selected(call: Call) -> Shape:
     return (runtime.up_to(dims.count(broadcast_inputs(call, "x", "mask"))),)
 
 
-@kernel("MaskedSelect", shape=selected, bits=True)
+@kernel("MaskedSelect", shape=selected, bits=True, reads={"x": Reads.PARTS})
 def masked_select(x: Array, mask: Array) -> Array:
     """The elements of x where the mask holds, in row-major order; both broadcast."""
     whole, where = np.broadcast_arrays(x, mask)
     return np.take(whole.reshape(-1), np.flatnonzero(where))
 
 
-@kernel("MaskedSelectV2", shape=selected, bits=True)
+@kernel("MaskedSelectV2", shape=selected, bits=True, reads={"x": Reads.PARTS})
 def masked_select_v2(x: Array, mask: Array) -> Array:
     """The elements of x where the mask holds, in row-major order; both broadcast."""
     return masked_select(x, mask)

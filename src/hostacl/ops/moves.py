@@ -16,6 +16,7 @@ from hostacl.ops.call import Call
 from hostacl.ops.checking import fits
 from hostacl.ops.dims import Shape
 from hostacl.ops.fill import unknown_sizes
+from hostacl.ops.reading import Reads
 from hostacl.ops.registry import BOOL_TOO, kernel
 from hostacl.ops.run import Out
 from hostacl.ops.shapes import equal_dims, same_as, sizes
@@ -41,7 +42,7 @@ def assigned(call: Call) -> Shape:
     return tuple(equal_dims(call, one, other, told) for one, other in zip(ref, value, strict=True))
 
 
-@kernel("Assign", shape=assigned, bits=True)
+@kernel("Assign", shape=assigned, bits=True, reads={"ref": Reads.NOTHING})
 def assign(value: Array) -> Array:
     """value, written into ref; with validate_shape false ref takes the shape of value."""
     return value
@@ -101,7 +102,8 @@ def check_ends(call: Call, tensor: str, names: Sequence[str], view: View) -> Non
         raise call.refuse("HA519", f"{told} reach from element {low} to {high}; {tensor} has {dims.text((count,))} elements.")
 
 
-@kernel("AsStrided", shape=lambda call: checked_view(call, "x"), values=VIEW, bits=True, dtypes=BOOL_TOO)
+@kernel("AsStrided", shape=lambda call: checked_view(call, "x"), values=VIEW, bits=True, dtypes=BOOL_TOO,
+        reads={"x": Reads.PARTS})  # fmt: skip
 def as_strided_(x: Array, size: Any, stride: Any, storage_offset: Any) -> Array:
     """A copy of a strided view of x's memory, all in elements; strides may be 0 or negative, the view must stay within x."""
     return view_of(size, stride, storage_offset).of(np.ascontiguousarray(x))
@@ -122,7 +124,8 @@ VIEWS = [prefix + one for prefix in ("dst_", "src_") for one in VIEW]
 BOTH_BOOL = dict.fromkeys(("dst", "src"), (dtypes.BOOL,))
 
 
-@kernel("ViewCopy", shape=viewed, values=VIEWS, bits=True, updates=("dst",), dtypes=BOTH_BOOL)
+@kernel("ViewCopy", shape=viewed, values=VIEWS, bits=True, updates=("dst",), dtypes=BOTH_BOOL,
+        reads={"dst": Reads.NOTHING, "src": Reads.PARTS})  # fmt: skip
 def view_copy(
     dst: Array,
     dst_size: Any,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -13,6 +13,7 @@ from hostacl.ops import checking, dims
 from hostacl.ops.binding import Attr, Bound, bind_attrs, bind_tensors
 from hostacl.ops.call import Call
 from hostacl.ops.dims import Shape
+from hostacl.ops.reading import ReadsRule
 from hostacl.ops.schema import Generation, Prototype
 from hostacl.tensors import dtypes
 from hostacl.tensors.spec import TensorSpec
@@ -50,6 +51,7 @@ class Operator:
     batch: tuple[str, ...] = ()
     updates: tuple[str, ...] = ()
     cuts: Callable[[Call], Iterable[Any]] | None = None
+    reads: ReadsRule = field(default_factory=dict)
 
     def bind(self, inputs: Sequence[TensorSpec], outputs: Sequence[TensorSpec], attrs: Mapping[str, Attr]) -> Call:
         """A call with all checked that can be known now; raises Refused. With no outputs at all it can still be inferred."""

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 from hostacl.ops.call import Call
 from hostacl.ops.operator import DtypeRule, Operator, ShapeRule
+from hostacl.ops.reading import ReadsRule
 from hostacl.ops.schema import Generation, Prototype, prototype
 from hostacl.tensors.dtypes import BOOL
 
@@ -42,6 +43,7 @@ def kernel(
     updates: Sequence[str] = (),
     forms: Sequence[Generation] = (),
     cuts: Callable[[Call], Iterable[Any]] | None = None,
+    reads: ReadsRule | None = None,
 ) -> Callable[[Function], Function]:
     """Declares a function to be the meaning of these operators (a D twin shares it with its base).
 
@@ -67,6 +69,7 @@ def kernel(
                     tuple(batch),
                     tuple(updates),
                     cuts,
+                    reads or {},
                 )
             )
         return function
@@ -94,6 +97,7 @@ def twin(op_type: str, of: str, **names: str) -> Operator:
             base.direct,
             base.batch,
             base.updates,
+            reads=base.reads,
         )
     )
 

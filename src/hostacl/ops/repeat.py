@@ -13,6 +13,7 @@ from hostacl.ops import dims, runtime
 from hostacl.ops.accumulate import sums_of
 from hostacl.ops.call import Call, Unknown
 from hostacl.ops.dims import Between, Dim, Shape
+from hostacl.ops.reading import Reads
 from hostacl.ops.registry import BOOL_TOO, kernel
 from hostacl.ops.run import Out
 from hostacl.ops.shapes import axis as checked_axis
@@ -198,7 +199,7 @@ def crop_offsets(call: Call, rank: int, place: int) -> Sequence[int]:
     return offsets * (rank - place) if len(offsets) == 1 else offsets
 
 
-@kernel("Crop", shape=cropped, bits=True)
+@kernel("Crop", shape=cropped, bits=True, reads={"x": Reads.PARTS})
 def crop(x: Array, size: Array, axis: int, call: Call) -> Array:
     """The part of x from the offsets on that is as large as size along the axes from axis on; only the shape of size counts."""
     place = axis % x.ndim

@@ -12,6 +12,7 @@ from hostacl import _kernels
 from hostacl.ops import dims, runtime
 from hostacl.ops.call import Call, Unknown
 from hostacl.ops.dims import Between, Dim, Shape
+from hostacl.ops.reading import Reads
 from hostacl.ops.registry import BOOL_TOO, kernel
 from hostacl.ops.shapes import axes, broadcast_dim
 
@@ -85,7 +86,7 @@ def _slice_size(call: Call, place: int, dim: Dim, offset: int, size: int) -> Dim
     return dim - offset if size == -1 else size
 
 
-@kernel("Slice", "SliceD", shape=sliced, values=("offsets", "size"), bits=True, dtypes=BOOL_TOO)
+@kernel("Slice", "SliceD", shape=sliced, values=("offsets", "size"), bits=True, dtypes=BOOL_TOO, reads={"x": Reads.PARTS})
 def slice_(x: Array, offsets: Any, size: Any) -> Array:
     """x[offset : offset + size] along each axis; size -1 is to the end."""
     ranges = zip(runtime.whole(offsets), runtime.whole(size), strict=True)

@@ -15,6 +15,7 @@ from hostacl.ops.accumulate import Combine, numbers
 from hostacl.ops.call import Call, Unknown
 from hostacl.ops.dims import Between, Shape
 from hostacl.ops.index import checked_indices
+from hostacl.ops.reading import Reads
 from hostacl.ops.registry import kernel
 from hostacl.ops.scattering import ROWS, Way, scatter_into
 from hostacl.ops.schema import prototype
@@ -23,7 +24,7 @@ from hostacl.ops.shapes import equal_dims, sizes
 Array = NDArray[Any]
 
 
-def by_rows(op_type: str, combine: Combine, doc: str) -> Callable[..., Any]:
+def by_rows(op_type: str, combine: Combine, doc: str, **options: Any) -> Callable[..., Any]:
     """Declares an operator that combines updates with the rows var[indices]."""
 
     def run(var: Array, indices: Array, updates: Array, call: Call) -> Array:
@@ -37,7 +38,7 @@ def by_rows(op_type: str, combine: Combine, doc: str) -> Callable[..., Any]:
         checked_indices(op_type, indices, var.shape[0])
 
     run.__doc__ = doc
-    return kernel(op_type, shape=rows_shape, direct=direct)(run)
+    return kernel(op_type, shape=rows_shape, direct=direct, **options)(run)
 
 
 def as_rows(var: Array, indices: Array, updates: Array) -> tuple[Array, Array, Array]:
@@ -77,7 +78,8 @@ TEXT = "of several for one row all count, one after the other. Negative indices 
 
 by_rows("ScatterUpdate", accumulate.update, """var with its rows var[indices] replaced by updates.
 
-    Of several for one row the last wins. Negative indices count from the end. In place.""")  # fmt: skip
+    Of several for one row the last wins. Negative indices count from the end. In place.""",
+        reads={"var": Reads.NOTHING})  # fmt: skip
 by_rows("ScatterAdd", accumulate.add, f"""var with updates added to its rows var[indices]; {TEXT}""")
 by_rows("ScatterSub", accumulate.subtract, f"""var with updates taken away from its rows var[indices]; {TEXT}""")
 by_rows("ScatterMul", accumulate.multiply, f"""var with its rows var[indices] multiplied by updates; {TEXT}""")
@@ -173,7 +175,8 @@ PLACES = "at the coordinates in the last axis of indices (negative ones count fr
 LAST = "of several for one place the last wins"
 ALL = "several for one place all count"
 
-by_coordinates("ScatterNdUpdate", accumulate.update, f"""var with updates {PLACES}; {LAST}. In place.""", bits=True)
+by_coordinates("ScatterNdUpdate", accumulate.update, f"""var with updates {PLACES}; {LAST}. In place.""", bits=True,
+               reads={"var": Reads.NOTHING})  # fmt: skip
 by_coordinates("TensorScatterUpdate", accumulate.update, f"""x with updates {PLACES}; {LAST}.""", bits=True)
 by_coordinates("ScatterNdAdd", accumulate.add, f"""var with updates added {PLACES}; {ALL}. In place.""")
 by_coordinates("ScatterNdSub", accumulate.subtract, f"""var with updates taken away {PLACES}; {ALL}. In place.""")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from math import prod
 from typing import Any
 
@@ -15,6 +15,7 @@ from hostacl.ops.accumulate import Combine
 from hostacl.ops.call import Call
 from hostacl.ops.dims import Shape
 from hostacl.ops.index import checked_indices
+from hostacl.ops.reading import Reads
 from hostacl.ops.registry import kernel
 from hostacl.ops.scatter import same_dims
 from hostacl.ops.scattering import ELEMENTS, ROWS, Way, scatter_into
@@ -105,7 +106,12 @@ def reduced_var(call: Call) -> Shape:
     return elements(call, "var")
 
 
-@kernel("ScatterElementsV2", shape=reduced_var, direct=direct_elements("var"))
+def overwritten(call: Call) -> Mapping[str, Reads]:
+    """Nothing of var is read, unless the reduction takes in what is there."""
+    return {"var": Reads.NOTHING} if reduction_of(call) is REDUCTIONS["none"] else {}
+
+
+@kernel("ScatterElementsV2", shape=reduced_var, direct=direct_elements("var"), reads=overwritten)
 def scatter_elements_v2(var: Array, indices: Array, updates: Array, axis: int, call: Call) -> Array:
     """ScatterElements in place."""
     return scattered(call.op_type, var, indices, updates, axis or 0, reduction_of(call))
@@ -235,7 +241,7 @@ def cached(call: Call) -> Shape:
     return var
 
 
-@kernel("Scatter", shape=cached, bits=True)
+@kernel("Scatter", shape=cached, bits=True, reads={"var": Reads.NOTHING})
 def scatter(var: Array, indices: Array, updates: Array, axis: int, call: Call) -> Array:
     """var with updates[b] written into var[b] from position indices[b] of the axis on: a key-value cache. In place.
 
@@ -284,7 +290,7 @@ def list_axis(call: Call, rank: int) -> int:
     return (axis - 1 if axis > 0 else axis) % max(rank, 1)
 
 
-@kernel("ScatterList", shape=cached_list, bits=True)
+@kernel("ScatterList", shape=cached_list, bits=True, reads={"var": Reads.NOTHING})
 def scatter_list(var: list[Array], indice: Array, updates: Array, mask: Array | None, call: Call) -> list[Array]:
     """Each var with updates[i] written from position indice[i] of the axis on, unless mask[i] is 0. In place.
 

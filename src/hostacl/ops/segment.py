@@ -15,6 +15,7 @@ from hostacl.ops import accumulate, dims, precision, runtime
 from hostacl.ops.call import Call
 from hostacl.ops.dims import Between, Dim, Shape
 from hostacl.ops.index import checked_indices
+from hostacl.ops.reading import Reads
 from hostacl.ops.registry import kernel
 from hostacl.ops.shapes import equal_dims, rank_is
 from hostacl.tensors import dtypes
@@ -245,7 +246,7 @@ def bag_count(call: Call) -> Dim:
     return length - 1 if last else length
 
 
-@kernel("EmbeddingBag", shape=bags)
+@kernel("EmbeddingBag", shape=bags, reads={"weight": Reads.PARTS})
 def embedding_bag(
     weight: Array, indices: Array, offsets: Array | None, per_sample_weights: Array | None, mode: str,
     padding_idx: int | None, call: Call,

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from hostacl.ops import dims, runtime
 from hostacl.ops.call import Call, Unknown
 from hostacl.ops.dims import Between, Dim, Shape
+from hostacl.ops.reading import Reads
 from hostacl.ops.registry import kernel
 from hostacl.ops.shapes import axes as checked_axes
 from hostacl.ops.shapes import broadcast_shapes, sizes
@@ -164,7 +165,7 @@ def found_in(call: Call, rank: int, begin: Any, end: Any, strides: Any, axes: An
     return laid_on(call, steps(call, listed[0] or [], listed[1] or [], listed[2]), rank, listed[3])
 
 
-@kernel("StridedSlice", "StridedSliceD", shape=sliced, values=("begin", "end", "strides"), bits=True)
+@kernel("StridedSlice", "StridedSliceD", shape=sliced, values=("begin", "end", "strides"), bits=True, reads={"x": Reads.PARTS})
 def strided_slice(x: Array, begin: Any, end: Any, strides: Any, call: Call) -> Array:
     """x[begin : end : stride] along each axis; negative numbers count from the end, and what lies outside is cut.
 
@@ -174,7 +175,7 @@ def strided_slice(x: Array, begin: Any, end: Any, strides: Any, call: Call) -> A
     return x[index_of(found_in(call, x.ndim, begin, end, strides))]
 
 
-@kernel("StridedSliceV2", "StridedSliceV3", shape=sliced, values=LISTS, bits=True)
+@kernel("StridedSliceV2", "StridedSliceV3", shape=sliced, values=LISTS, bits=True, reads={"x": Reads.PARTS})
 def strided_slice_v2(x: Array, begin: Any, end: Any, axes: Any, strides: Any, call: Call) -> Array:
     """StridedSlice where axes says which axes the lists are for (all others are taken whole) and strides may be left out."""
     return x[index_of(found_in(call, x.ndim, begin, end, strides, axes))]
@@ -227,13 +228,13 @@ def assigned(call: Call) -> Shape:
     return var
 
 
-@kernel("StridedSliceAssign", "StridedSliceAssignD", shape=assigned, bits=True)
+@kernel("StridedSliceAssign", "StridedSliceAssignD", shape=assigned, bits=True, reads={"var": Reads.NOTHING})
 def strided_slice_assign(var: Array, begin: Any, end: Any, strides: Any, input_value: Array, call: Call) -> Array:
     """var with input_value (which broadcasts) at the strided slice, masks as for StridedSlice. In place."""
     return written(call, var.copy(), input_value, "input_value", found_in(call, var.ndim, begin, end, strides))
 
 
-@kernel("StridedSliceAssignV2", shape=assigned, bits=True)
+@kernel("StridedSliceAssignV2", shape=assigned, bits=True, reads={"var": Reads.NOTHING})
 def strided_slice_assign_v2(
     var: Array, input_value: Array, begin: Any, end: Any, strides: Any, axes: Any, call: Call
 ) -> Array:

@@ -12,6 +12,7 @@ from hostacl import _kernels
 from hostacl.ops import dims
 from hostacl.ops.call import Call, Unknown
 from hostacl.ops.dims import Between, Dim, Shape
+from hostacl.ops.reading import Reads
 from hostacl.ops.registry import kernel
 from hostacl.ops.shapes import axes as checked_axes
 from hostacl.ops.shapes import axis as checked_axis
@@ -226,7 +227,7 @@ def either_width(call: Call) -> tuple[int, ...]:
     return (dtypes.INT64, dtypes.INT32) if wanted == dtypes.INT64 else (dtypes.INT32, dtypes.INT64)
 
 
-@kernel("Shape", shape=lambda call: (len(call.shape("x")),), dtype={"y": either_width}, bits=True)
+@kernel("Shape", shape=lambda call: (len(call.shape("x")),), dtype={"y": either_width}, bits=True, reads={"x": Reads.NOTHING})
 def shape_of(x: Array) -> Array:
     """The dims of x."""
     return np.array(x.shape, np.int64)
@@ -237,19 +238,19 @@ def shape_of_each(call: Call) -> list[list[Shape]]:
     return [[(len(shape),) for shape in call.shapes("x")]]
 
 
-@kernel("ShapeN", shape=shape_of_each, dtype={"y": either_width}, mixed=("x", "y"), bits=True)
+@kernel("ShapeN", shape=shape_of_each, dtype={"y": either_width}, mixed=("x", "y"), bits=True, reads={"x": Reads.NOTHING})
 def shape_n(x: list[Array]) -> list[Array]:
     """The dims of each tensor."""
     return [np.array(one.shape, np.int64) for one in x]
 
 
-@kernel("Size", shape=lambda call: (), dtype={"y": either_width}, bits=True)
+@kernel("Size", shape=lambda call: (), dtype={"y": either_width}, bits=True, reads={"x": Reads.NOTHING})
 def size_of(x: Array) -> Array:
     """How many elements x has."""
     return np.array(x.size, np.int64)
 
 
-@kernel("Rank", shape=lambda call: (), bits=True)
+@kernel("Rank", shape=lambda call: (), bits=True, reads={"x": Reads.NOTHING})
 def rank_of(x: Array) -> Array:
     """How many dims x has."""
     return np.array(x.ndim, np.int32)

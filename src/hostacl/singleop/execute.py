@@ -18,6 +18,7 @@ from hostacl.errors import AclError, Refused
 from hostacl.ops import registry, schema
 from hostacl.ops.call import Call
 from hostacl.ops.overflow import updated, watched
+from hostacl.ops.reading import read
 from hostacl.ops.refusals import refused
 from hostacl.singleop import custom, library
 from hostacl.singleop.cuts import with_cuts
@@ -60,7 +61,8 @@ class Plan:
     say which: a new one over the tensor's memory, one that is used as it is (const data), or None. ``shapes`` is EXACT,
     BY_VALUES or BY_DATA; ``model`` is the model's number; ``label`` is the call in one line. ``watched`` are the dtype codes
     of outputs, then of ``updated``, that are looked at for overflow (-1: not that one), ``saturates``: whether halves
-    saturate. ``updated`` are the places of inputs that are written, too. ``in_place``: an output may be an input.
+    saturate. ``updated`` are the places of inputs that are written, too; ``read``, how much of which input is
+    read, as ops/reading.py gives it. ``in_place``: an output may be an input.
     """
 
     function: Callable[..., Any]
@@ -71,6 +73,7 @@ class Plan:
     label: str
     watched: tuple[int, ...]
     updated: tuple[int, ...]
+    read: tuple[int, ...]
     saturates: bool
     in_place: bool
 
@@ -152,6 +155,7 @@ def _plan(model: Model, inputs: Tensors, outputs: Tensors) -> Plan:
         label=call_text(model.op_type, inputs, outputs, model.attrs),
         watched=watched(call, outputs),
         updated=updated(call),
+        read=read(call),
         saturates=settings().saturate,
         in_place=_works_in_place(call),
     )
