@@ -21,11 +21,11 @@ from hostacl.ops.overflow import updated, watched
 from hostacl.ops.reading import read
 from hostacl.ops.refusals import refused
 from hostacl.singleop import custom, library
-from hostacl.singleop.cuts import with_cuts
 from hostacl.singleop.keys import Attr
 from hostacl.singleop.models import Model
 from hostacl.singleop.nearest import call_text, nearest, similar
 from hostacl.singleop.strings import in_memory, with_strings
+from hostacl.singleop.wrapped_casts import with_wraps
 from hostacl.tensors.dtypes import STRING, numpy_dtype
 from hostacl.tensors.formats import storage_shape
 from hostacl.tensors.spec import TensorSpec
@@ -147,7 +147,7 @@ def _plan(model: Model, inputs: Tensors, outputs: Tensors) -> Plan:
     call = bind(model.op_type, inputs, outputs, model.attrs)
     _report_placement(call)
     return Plan(
-        function=with_cuts(call, with_strings(call, call.function())),
+        function=with_wraps(call, with_strings(call, call.function())),
         inputs=tuple(map(_input, inputs)),
         outputs=tuple(map(_array, outputs)),
         shapes=EXACT if call.exact else BY_VALUES if call.value_inputs else BY_DATA,

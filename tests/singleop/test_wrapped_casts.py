@@ -1,4 +1,4 @@
-"""Casts that cut integers: which pairs of types can, which values are told, and that the result is what it was."""
+"""Casts that wrap integers: which pairs of types can, which values are told, and that the result is what it was."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ def told(values: np.ndarray, target: str, check: str = "HA531") -> list[str]:
 def test_the_bounds_of_a_type_are_told_where_the_other_lacks_them(source: str, target: str) -> None:
     given, taken = np.iinfo(source), np.iinfo(target)
     values = np.array([0, given.min, given.max], source)
-    cut = [place for place, value in enumerate([0, given.min, given.max]) if not taken.min <= value <= taken.max]
+    wrapped = [place for place, value in enumerate([0, given.min, given.max]) if not taken.min <= value <= taken.max]
     texts = told(values, target)
-    if not cut:
+    if not wrapped:
         assert texts == []
         return
     (text,) = texts
-    assert f"x[{cut[0]}] = {values[cut[0]]} became " in text
-    assert f"{len(cut)} of 3 values" in text
+    assert f"x[{wrapped[0]}] = {values[wrapped[0]]} became " in text
+    assert f"{len(wrapped)} of 3 values" in text
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def test_who_ignores_it_is_not_told_and_pays_nothing() -> None:
         assert not _machine.asked_for("HA217")
 
 
-def test_a_scalar_has_no_place_and_nothing_is_never_cut() -> None:
+def test_a_scalar_has_no_place_and_nothing_never_wraps() -> None:
     assert told(np.array(300, np.int32), "uint8")[0].startswith("Cast: x = 300 became 44; allowed: 0 to 255, for y is uint8.")
     assert told(np.zeros((0, 3), np.int32), "uint8") == []
     assert told(np.array([2, 0], np.int32), "bool") == []

@@ -1,4 +1,4 @@
-"""Casts of integers to types that lack some of them: which values were cut, told when HA531 is asked for."""
+"""Casts of integers to types that lack some of them: which values were wrapped, told when HA531 is asked for."""
 
 from __future__ import annotations
 
@@ -16,32 +16,32 @@ Array = np.ndarray[Any, np.dtype[Any]]
 RULE = "HA531"
 
 
-def with_cuts(call: Call, function: Callable[..., Any]) -> Callable[..., Any]:
-    """A plan's function; that of a Cast which can cut integers looks for them first, if somebody wants to know."""
+def with_wraps(call: Call, function: Callable[..., Any]) -> Callable[..., Any]:
+    """A plan's function; that of a Cast which can wrap integers looks for them first, if somebody wants to know."""
     types = codes(call) if call.op_type == "Cast" else ()
-    if len(types) != 2 or not _can_cut(*types):  # an operator of the user's own may have the name
+    if len(types) != 2 or not _can_wrap(*types):  # an operator of the user's own may have the name
         return function
 
     def run(x: Array, y: Array) -> Any:
         if _machine.asked_for(RULE):
-            report_cuts(x, y.dtype)
+            report_wraps(x, y.dtype)
         return function(x, y)
 
     return run
 
 
-def _can_cut(source: int, target: int) -> bool:
+def _can_wrap(source: int, target: int) -> bool:
     whole = source in INTEGERS | {BOOL} and target in INTEGERS
     return whole and not np.can_cast(numpy_dtype(source), numpy_dtype(target))
 
 
-def report_cuts(x: Array, dtype: np.dtype[Any]) -> None:
+def report_wraps(x: Array, dtype: np.dtype[Any]) -> None:
     """Reports how many values of x the type lacks, and the first one."""
     kept = x.astype(dtype)
-    cut = np.argwhere(kept != x)
-    if not len(cut):
+    wrapped = np.argwhere(kept != x)
+    if not len(wrapped):
         return
-    place, bounds = tuple(cut[0].tolist()), np.iinfo(dtype)
+    place, bounds = tuple(wrapped[0].tolist()), np.iinfo(dtype)
     first = f"x{list(place) if place else ''} = {x[place]} became {kept[place]}"
     allowed = f"allowed: {bounds.min} to {bounds.max}, for y is {dtype}"
-    _machine.report(RULE, f"Cast: {first}; {allowed}. {len(cut)} of {x.size} values do not fit; a card may saturate them")
+    _machine.report(RULE, f"Cast: {first}; {allowed}. {len(wrapped)} of {x.size} values do not fit; a card may saturate them")
