@@ -7,6 +7,7 @@
 #include "kernels/fused.hpp"
 #include "kernels/reduce.hpp"
 #include "kernels/reduce_few.hpp"
+#include "kernels/remainder.hpp"
 #include "kernels/rows.hpp"
 #include "kernels/run_extremes.hpp"
 #include "kernels/scan.hpp"
@@ -38,7 +39,8 @@ extern const Table HACL_JOIN(table_, HACL_LEVEL);
 const Table HACL_JOIN(table_, HACL_LEVEL) = {
     HACL_TEXT(HACL_LEVEL),
     {HACL_BINARY(Add), HACL_BINARY(Subtract), HACL_BINARY(Multiply), HACL_BINARY(Divide), HACL_BINARY(Maximum), HACL_BINARY(Minimum),
-     HACL_BINARY(DivideNoNan), HACL_BINARY(Xdivy), HACL_BINARY(FloorDivide), HACL_BINARY(MultiplyNoNan)},
+     HACL_BINARY(DivideNoNan), HACL_BINARY(Xdivy), HACL_BINARY(FloorDivide), HACL_BINARY(MultiplyNoNan),
+     HACL_BINARY(Remainder), HACL_BINARY(FloorRemainder)},
     {HACL_COMPARE(Equal), HACL_COMPARE(NotEqual), HACL_COMPARE(Less), HACL_COMPARE(LessEqual), HACL_SWAPPED(Less), HACL_SWAPPED(LessEqual)},
     {HACL_UNARY(Absolute), HACL_UNARY(Negative), HACL_UNARY(Relu), HACL_UNARY(Sqrt), HACL_UNARY(Reciprocal), HACL_UNARY(Square),
      {unary<Half, Exp>, unary<Bfloat16, Exp>, unary<float, Exp>, nullptr}, HACL_UNARY(Adds), HACL_UNARY(Muls),

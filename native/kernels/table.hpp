@@ -13,7 +13,8 @@ constexpr int kKinds = kOther;
 constexpr int kFloatKinds = 4;
 constexpr int kKindSize[kKinds] = {2, 2, 4, 8, 1, 1, 1, 2, 2, 4, 4, 8, 8};
 
-enum BinaryOp { kAdd, kSubtract, kMultiply, kDivide, kMaximum, kMinimum, kDivideNoNan, kXdivy, kFloorDivide, kMultiplyNoNan, kBinaryOps };
+enum BinaryOp { kAdd, kSubtract, kMultiply, kDivide, kMaximum, kMinimum, kDivideNoNan, kXdivy, kFloorDivide, kMultiplyNoNan,
+                kRemainder, kFloorRemainder, kBinaryOps };
 enum CompareOp { kEqual, kNotEqual, kLess, kLessEqual, kGreater, kGreaterEqual, kCompareOps };
 enum ReduceOp { kSum, kProduct, kLargest, kSmallest, kReduceOps };
 enum UnaryOp { kAbsolute, kNegative, kRelu, kSqrt, kReciprocal, kSquare, kExp, kAdds, kMuls, kFloor, kCeil, kTrunc, kRint, kRsqrt, kUnaryOps };

@@ -9,7 +9,7 @@ constexpr const char* kFloats = "float16, bfloat16, float32, float64, one for al
 constexpr const char* kBroadcasts = "a shape that broadcasts to the output's";
 
 constexpr const char* kBinaryNames[] = {"add", "subtract", "multiply", "divide", "maximum", "minimum", "divide_no_nan", "xdivy", "floor_divide",
-                                        "multiply_no_nan"};
+                                        "multiply_no_nan", "remainder", "floor_remainder"};
 constexpr const char* kCompareNames[] = {"equal", "not_equal", "less", "less_equal", "greater", "greater_equal"};
 constexpr const char* kUnaryNames[] = {"absolute", "negative", "relu", "sqrt", "reciprocal", "square", "exp", "adds", "muls",
                                        "floor", "ceil", "trunc", "rint", "rsqrt"};
@@ -236,7 +236,8 @@ PyMethodDef elementwise_methods[] = {
     method("floor", unary<kFloor>, kSee), method("ceil", unary<kCeil>, kSee), method("trunc", unary<kTrunc>, kSee),
     method("rint", unary<kRint>, kSee), method("rsqrt", unary<kRsqrt>, kSee),
     method("divide_no_nan", binary<kDivideNoNan>, kSee), method("xdivy", binary<kXdivy>, kSee),
-    method("floor_divide", binary<kFloorDivide>, kSee), method("multiply_no_nan", binary<kMultiplyNoNan>, kSee), method("add_product", fused<kAddProduct>, kSee),
+    method("floor_divide", binary<kFloorDivide>, kSee), method("multiply_no_nan", binary<kMultiplyNoNan>, kSee),
+    method("remainder", binary<kRemainder>, kSee), method("floor_remainder", binary<kFloorRemainder>, kSee), method("add_product", fused<kAddProduct>, kSee),
     method("add_quotient", fused<kAddQuotient>, kSee), method("interpolate", fused<kInterpolate>, kSee), method("clip", fused<kClip>, kSee),
     method("is_finite", test<kFiniteTest>, kSee), method("is_inf", test<kInfTest>, kSee), method("is_nan", test<kNanTest>, kSee),
     method("adds", with_value<kAdds>, kSee), method("muls", with_value<kMuls>, kSee),

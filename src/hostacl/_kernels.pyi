@@ -71,6 +71,12 @@ def multiply_no_nan(x1: _Array, x2: _Array, out: _Array, /) -> None:
 def floor_divide(x1: _Array, x2: _Array, out: _Array, /) -> None:
     """The largest integer not above x1 / x2, which is rounded first."""
 
+def remainder(x1: _Array, x2: _Array, out: _Array, /) -> None:
+    """What is left of x1 / x2 cut off, exactly, as np.fmod."""
+
+def floor_remainder(x1: _Array, x2: _Array, out: _Array, /) -> None:
+    """What is left of x1 / x2 rounded down, as np.mod."""
+
 # Three tensors and a number, floats: (x1, x2, x3, value, out).
 def add_product(x1: _Array, x2: _Array, x3: _Array, value: float, out: _Array, /) -> None:
     """x1 + value * x2 * x3, from left to right."""

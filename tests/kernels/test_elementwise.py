@@ -26,6 +26,8 @@ GUARDED: dict[str, Callable[[Array, Array], Array]] = {
     "xdivy": lambda a, b: np.where(a == 0, a.dtype.type(0), a / b),
     "multiply_no_nan": lambda a, b: np.where(b == 0, a.dtype.type(0), a * b),
     "floor_divide": lambda a, b: np.floor(a / b),
+    "remainder": np.fmod,
+    "floor_remainder": np.mod,
 }
 FUSED: dict[str, Callable[[Array, Array, Array, Any], Array]] = {
     "add_product": lambda a, b, c, value: a + value * b * c,
@@ -78,6 +80,22 @@ def test_guarded_division(name: str, dtype: Any) -> None:
         for x1, x2 in ((a, b), (a[:1], b), (a, b[:1])):
             getattr(_kernels, name)(x1, x2, out)
             check(out, np.broadcast_to(expect(GUARDED[name], x1, x2, dtype=dtype), out.shape))
+
+
+@pytest.mark.parametrize("dtype", FLOATS, ids=str)
+@pytest.mark.parametrize("name", ["remainder", "floor_remainder"])
+def test_remainders_are_exact_for_any_bits(name: str, dtype: Any) -> None:
+    """Quotients of all sizes, subnormal numbers and the signs of zeros."""
+    bits, n = np.dtype(f"u{dtype.itemsize}"), 4099
+    rng = np.random.default_rng(3)
+    a, b = (rng.integers(0, np.iinfo(bits).max, n, bits, endpoint=True).view(dtype) for _ in range(2))
+    near = samples(dtype, n, 4)
+    for x1, x2 in ((a, b), (near, near[::-1].copy()), (near, near), ((near * dtype.type(3)).astype(dtype), near)):
+        out = np.empty_like(x1)
+        getattr(_kernels, name)(x1, x2, out)
+        want = expect(GUARDED[name], x1, x2, dtype=dtype)
+        check(out, want)
+        np.testing.assert_array_equal(np.signbit(out)[~np.isnan(want)], np.signbit(want)[~np.isnan(want)])
 
 
 @pytest.mark.parametrize("dtype", FLOATS, ids=str)

@@ -158,12 +158,12 @@ def whole_by_zero(rest: Array, x1: Array, x2: Array) -> Array:
     return np.where(x2 == 0, x1, rest) if x1.dtype.kind in "iu" and not x2.all() else rest
 
 
-def direct_remainder(function: np.ufunc) -> Callable[[Call], Any]:
-    """The ``direct`` of a remainder: integers straight into the output where nothing is divided by 0, the rest in blocks."""
+def direct_remainder(function: np.ufunc, loop: Callable[..., None]) -> Callable[[Call], Any]:
+    """The ``direct`` of a remainder: the native loop of floats, NumPy's of integers where nothing is divided by 0."""
 
     def direct(call: Call) -> Any:
         if not set(codes(call)) <= dtypes.INTEGERS & dtypes.PLAIN or len(set(codes(call))) > 1:
-            return in_blocks(call)
+            return native_or_blocks(loop)(call)
 
         def run(x1: Array, x2: Array, y: Array) -> None:
             if x2.all():
@@ -232,8 +232,8 @@ def xdivy(x1: Array, x2: Array) -> Array:
 
 
 binary("FloorDiv", floor_div, direct=direct_floor)
-binary("FloorMod", floor_mod, direct=direct_remainder(np.mod))
-binary("Mod", mod, direct=direct_remainder(np.fmod))
+binary("FloorMod", floor_mod, direct=direct_remainder(np.mod, _kernels.floor_remainder))
+binary("Mod", mod, direct=direct_remainder(np.fmod, _kernels.remainder))
 binary("DivNoNan", div_no_nan, direct=native_or_blocks(_kernels.divide_no_nan))
 binary("Xlogy", xlogy, direct=direct_xlogy)
 binary("Xdivy", xdivy, direct=native_or_blocks(_kernels.xdivy))
