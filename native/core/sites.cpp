@@ -3,6 +3,7 @@
 #include "core/checks.hpp"
 #include "core/message.hpp"
 
+#include <cxxabi.h>
 #include <dlfcn.h>
 #include <elf.h>
 #include <fcntl.h>
@@ -11,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <mutex>
@@ -116,6 +118,21 @@ std::string known_line(const Dl_info& info, const void* return_address) {
     return at->second;
 }
 
+// "net::Layer::run" of _ZN3net5Layer3runEi: a C++ function's name without its parameters; any other name as it is.
+std::string function_name(const char* symbol) {
+    int status = 0;
+    char* words = abi::__cxa_demangle(symbol, nullptr, nullptr, &status);
+    std::string name = words ? words : symbol;
+    std::free(words);
+    size_t end = words ? name.rfind(')') : std::string::npos, depth = 0;
+    for (size_t at = end; end != std::string::npos && at > 0; at--) {
+        depth += name[at] == ')';
+        depth -= name[at] == '(';
+        if (depth == 0) return name.substr(0, at);
+    }
+    return name;
+}
+
 } // namespace
 
 std::string c_site(const void* caller) {
@@ -125,7 +142,7 @@ std::string c_site(const void* caller) {
     const char* file = slash ? slash + 1 : info.dli_fname;
     auto address = reinterpret_cast<uintptr_t>(caller);
     std::string place = info.dli_sname
-                            ? format("%s+0x%zx", info.dli_sname, address - reinterpret_cast<uintptr_t>(info.dli_saddr))
+                            ? format("%s+0x%zx", function_name(info.dli_sname).c_str(), address - reinterpret_cast<uintptr_t>(info.dli_saddr))
                             : format("%s+0x%zx", file, address - reinterpret_cast<uintptr_t>(info.dli_fbase));
     std::string line = checking(kOrigins) ? known_line(info, caller) : "";
     if (!line.empty()) return line + " (" + place + ")";

@@ -80,6 +80,16 @@ def test_addresses_of_one_without(compile_c: Callable[..., Path], flags: tuple[s
     assert re.search(f"made at {site}, freed at {site};", run_checked(built, "--check").stderr)
 
 
+def test_functions_of_c_plus_plus_have_their_own_names(compile_c: Callable[..., Path]) -> None:
+    source = SOURCE.replace("int main(int", """namespace net { struct Layer { template <class T> void run(T *p, void (*)(int)); }; }
+        template <class T> void net::Layer::run(T *p, void (*)(int)) { aclrtFree(p); aclrtFree(p); }
+        template void net::Layer::run<void>(void *, void (*)(int));
+        int main(int""").replace("for (int i = 0; i < 3; i++) aclrtFree(p);", "net::Layer().run(p, nullptr);")
+    built = compile_c(source, "-rdynamic", "-lascendcl", compiler="g++", name="misuse")
+    text = run_checked(built, "--check").stderr
+    assert re.search(r"freed at void net::Layer::run<void>\+0x\w+ \(misuse\);", text), text
+
+
 def test_colour_on_a_terminal_only(program: Path) -> None:
     here, there = pty.openpty()
     command = [sys.executable, "-m", "hostacl.cli.main", "run", "--check", str(program)]
