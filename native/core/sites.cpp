@@ -26,6 +26,7 @@ struct Lines {
     std::mutex mutex;
     std::map<const void*, std::string> known;     // by return address
     std::map<std::string, bool> with_debug_lines; // by file
+    std::map<std::string, std::string> names;     // of C++ functions, by symbol
 };
 
 Lines& lines() {
@@ -119,7 +120,7 @@ std::string known_line(const Dl_info& info, const void* return_address) {
 }
 
 // "net::Layer::run" of _ZN3net5Layer3runEi: a C++ function's name without its parameters; any other name as it is.
-std::string function_name(const char* symbol) {
+std::string written_name(const char* symbol) {
     int status = 0;
     char* words = abi::__cxa_demangle(symbol, nullptr, nullptr, &status);
     std::string name = words ? words : symbol;
@@ -131,6 +132,14 @@ std::string function_name(const char* symbol) {
         if (depth == 0) return name.substr(0, at);
     }
     return name;
+}
+
+std::string function_name(const char* symbol) {
+    if (std::strncmp(symbol, "_Z", 2) != 0) return symbol;
+    std::lock_guard<std::mutex> guard(lines().mutex);
+    auto [at, is_new] = lines().names.try_emplace(symbol);
+    if (is_new) at->second = written_name(symbol);
+    return at->second;
 }
 
 } // namespace
