@@ -9,7 +9,7 @@ import pytest
 
 from hostacl.config import override
 from hostacl.ops import batches, conv_adjoint, correlation, deformable
-from hostacl.tensors import dtypes
+from hostacl.tensors import dtypes, formats
 from hostacl.tensors.spec import TensorSpec
 from tests.ops.calling import bind, run
 
@@ -55,22 +55,82 @@ POOLED = (1, 8, 200, 200)
     ("InstanceNorm", F16, (IMAGE, (8,), (8,)), 0, {}),
 ])  # fmt: skip
 def test_one_large_item_needs_little_memory(op, dtype, shapes, layout, attrs, monkeypatch):
-    for module, name in (
-        (batches, "LARGE_BYTES"), (batches, "PART_BYTES"), (conv_adjoint, "TILE_BYTES"), (correlation, "TILE_BYTES"),
-        (deformable, "PART_BYTES"),
-    ):  # fmt: skip
-        monkeypatch.setattr(module, name, getattr(module, name) // SMALLER)
+    smaller(monkeypatch)
     inputs = [np.ones(1, np.int64) if shape == "scale" else np.ones(shape, dtype) for shape in shapes]
     with override(dtypes="permissive"):
         outputs = [TensorSpec(one.dtype, one.shape, one.format) for one in bind(op, inputs, layout=layout, **attrs).infer()]
         function = bind(op, inputs, outputs, layout=layout, **attrs).function()
     results = [np.empty(one.shape, dtypes.numpy_dtype(one.dtype)) for one in outputs]
+    assert peak(lambda: function(*inputs, *results)) < (256 << 20) // SMALLER
+
+
+FIVE, SIX, Z, NZ = formats.NC1HWC0, formats.NDC1HWC0, formats.FRACTAL_Z, formats.FRACTAL_NZ
+BLOCKS = {
+    "Conv2D": ([((1, 16, 300, 300), FIVE), ((4, 16, 3, 3), Z)], [FIVE], 0, {**FOUR, **PADS}),
+    "DepthwiseConv2D": ([((1, 16, 300, 300), FIVE), ((1, 16, 3, 3), -1)], [FIVE], 0, {**FOUR, **PADS}),
+    "Conv3D": ([((1, 16, 8, 80, 100), SIX), ((4, 16, 3, 3, 3), formats.FRACTAL_Z_3D)], [SIX], 30,
+               {"strides": [1] * 5, "dilations": [1] * 5, "pads": [1] * 6}),
+    "Conv2DTransposeD": ([((1, 16, 300, 300), FIVE), ((16, 4, 3, 3), Z)], [FIVE], 0,
+                         {**FOUR, **PADS, "input_size": [1, 4, 300, 300]}),
+    "Conv2DBackpropInputD": ([((16, 16, 3, 3), Z), ((1, 16, 300, 300), FIVE)], [FIVE], 0,
+                             {**FOUR, **PADS, "input_size": [1, 16, 300, 300]}),
+    "Conv2DBackpropFilterD": ([((1, 16, 300, 300), FIVE), ((1, 16, 300, 300), FIVE)], [Z], 0,
+                              {**FOUR, **PADS, "filter_size": [16, 16, 3, 3]}),
+    "MaxPoolV3": ([((4, 16, 150, 150), FIVE)], [FIVE], 0, {**POOL, **PADS, "padding_mode": "CALCULATED"}),
+    "AvgPoolV2": ([((1, 16, 300, 300), FIVE)], [FIVE], 0, {**POOL, **PADS, "padding_mode": "CALCULATED"}),
+    "MaxPool3D": ([((1, 16, 8, 80, 100), SIX)], [SIX], 30, {"ksize": [1, 1, 2, 2, 2], "strides": [1] * 5, "padding": "VALID",
+                                                           "data_format": "NCDHW"}),
+    "BNInfer": ([((1, 16, 300, 300), FIVE), *[((16,), -1)] * 4], [FIVE], 0, {"epsilon": 1e-3}),
+    "BNTrainingReduce": ([((1, 16, 300, 300), FIVE)], [-1, -1], 0, {}),
+    "BNTrainingUpdate": ([((1, 16, 300, 300), FIVE), *[((16,), -1)] * 6], [FIVE, -1, -1, -1, -1], 0,
+                         {"factor": 0.1, "epsilon": 1e-3}),
+    "GroupNorm": ([((1, 16, 300, 300), FIVE), ((16,), -1), ((16,), -1)], [FIVE, -1, -1], 0, {"num_groups": 16}),
+    "InstanceNorm": ([((4, 16, 150, 150), FIVE), ((16,), -1), ((16,), -1)], [FIVE, -1, -1], 0, {}),
+    "MatMulV2": ([((2500, 512), NZ), ((512, 16), NZ)], [NZ], 2, {}),
+    "BatchMatMul": ([((40, 200, 160), NZ), ((40, 160, 100), NZ)], [NZ], 2, {}),
+    "SoftmaxV2": ([((1250, 1024), NZ)], [NZ], 2, {"axes": [-1]}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("op", BLOCKS)
+def test_large_operands_in_blocks_are_unpacked_in_pieces(op, monkeypatch):
+    smaller(monkeypatch)
+    operands, layouts, layout, attrs = BLOCKS[op]
+    narrow = [F32 if len(shape) == 1 and op.startswith("BN") else F16 for shape, _ in operands]
+    plain = [TensorSpec(dtypes.FLOAT16 if dtype == F16 else 0, shape, layout if len(shape) > 1 else 2)
+             for (shape, _), dtype in zip(operands, narrow, strict=True)]  # fmt: skip
+    inputs = [in_blocks(one, stored) for one, (_, stored) in zip(plain, operands, strict=True)]
+    arrays = [np.ones(formats.storage_shape(one), dtype) for one, dtype in zip(inputs, narrow, strict=True)]
+    with override(dtypes="permissive"):
+        said = bind(op, inputs, **attrs).infer()
+        outputs = [in_blocks(TensorSpec(one.dtype, one.shape, one.format), to) for one, to in zip(said, layouts, strict=False)]
+        function = bind(op, inputs, outputs, **attrs).function()
+    results = [np.empty(formats.storage_shape(one), dtypes.numpy_dtype(one.dtype)) for one in outputs]
+    assert peak(lambda: function(*arrays, *results)) < (256 << 20) // SMALLER
+
+
+def in_blocks(spec, layout):
+    """The descriptor with a storage format; -1: as it is."""
+    return spec if layout == -1 else spec._replace(storage_format=layout)
+
+
+def smaller(monkeypatch):
+    """Makes what is large smaller."""
+    for module, name in (
+        (batches, "LARGE_BYTES"), (batches, "PART_BYTES"), (conv_adjoint, "TILE_BYTES"), (correlation, "TILE_BYTES"),
+        (deformable, "PART_BYTES"),
+    ):  # fmt: skip
+        monkeypatch.setattr(module, name, getattr(module, name) // SMALLER)
+
+
+def peak(run):
+    """The bytes that a call takes at most beside its tensors."""
     tracemalloc.start()
     with np.errstate(all="ignore"):
-        function(*inputs, *results)
-    peak = tracemalloc.get_traced_memory()[1]
+        run()
+    found = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert peak < (256 << 20) // SMALLER
+    return found
 
 
 def test_parts_are_nearly_equal_and_no_shorter_than_the_step():

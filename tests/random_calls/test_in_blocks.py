@@ -29,8 +29,8 @@ FOUR_BITS = dtypes.PACKED
 OPERATORS = [name for name in implemented() if usage.families().get(name) in FAMILIES and find_oracle(name)]
 
 
-def blocked(spec: TensorSpec, name: str = "") -> TensorSpec:
-    """A tensor's descriptor with the blocks that go with its format and name; as it is where none do."""
+def blocked(spec: TensorSpec, name: str = "", c0: int = 0) -> TensorSpec:
+    """A tensor's descriptor with the blocks that go with its format and name; as it is where none do. ``c0``: of its format."""
     rank = len(spec.shape)
     if spec.absent or spec.dtype in FOUR_BITS or not dtypes.has_arrays(spec.dtype) or 0 in spec.shape:
         return spec
@@ -41,7 +41,7 @@ def blocked(spec: TensorSpec, name: str = "") -> TensorSpec:
         layout = formats.FRACTAL_NZ
     if layout is None:
         return spec
-    stored = spec._replace(storage_format=layout)
+    stored = spec._replace(storage_format=layout | c0.bit_length() << 24)
     return stored._replace(storage_shape=formats.storage_shape(stored, settings().soc))
 
 
@@ -55,14 +55,14 @@ def in_memory(data: Any, spec: TensorSpec) -> Any:
     return out
 
 
-def laid_out(drawn: Drawn) -> int:
+def laid_out(drawn: Drawn, c0: int) -> int:
     """Runs a call with as many tensors in blocks as may lie so; gives how many these were."""
     operator = find(drawn.op_type)
     assert operator is not None
     fixed = set(operator.value_inputs)
-    inputs = [one.spec if one.name in fixed else blocked(one.spec, one.name) for one in drawn.inputs]
+    inputs = [one.spec if one.name in fixed else blocked(one.spec, one.name, c0) for one in drawn.inputs]
     known = {one.name: one.data for one in drawn.inputs if one.name in fixed and one.data is not None}
-    outputs = [blocked(one.spec) for one in drawn.outputs]
+    outputs = [blocked(one.spec, c0=c0) for one in drawn.outputs]
     call = operator.bind(inputs, outputs, drawn.attrs).with_values(known)
     arrays = [None if one.data is None else in_memory(one.data, spec) for one, spec in zip(drawn.inputs, inputs, strict=True)]
     shapes = [one.storage_shape or run.storage(one.dtype, one.shape)[1] for one in outputs]
@@ -83,11 +83,28 @@ NEVER = {"Dot"}
 
 @pytest.mark.parametrize("op_type", OPERATORS)
 def test_blocks_give_what_the_oracle_says(op_type: str) -> None:
+    assert drawn_in_blocks(op_type, KINDS) or op_type in NEVER
+
+
+WHOLE = NEVER | {"DeformableOffsets", "GroupNorm", "QuantBatchMatmulInplaceAdd", "WeightQuantBatchMatmulV2"}
+"""Operators whose drawn tensors are no larger than a block where they can be cut."""
+
+DIVIDED = [name for name in OPERATORS if (one := find(name)) and (one.cuts or one.batch)]
+
+
+@pytest.mark.parametrize("op_type", DIVIDED)
+def test_blocks_are_divided_into_pieces(op_type: str, pieces: list[int]) -> None:
+    assert drawn_in_blocks(op_type, KINDS[:4], 2) or op_type in NEVER
+    assert pieces or op_type in WHOLE
+
+
+def drawn_in_blocks(op_type: str, kinds: tuple[str, ...], c0: int = 0) -> int:
+    """Draws calls and runs them in blocks; gives how many tensors lay so."""
     in_blocks = 0
     for code in dtypes_of(op_type)[:4]:
-        for seed, kind in enumerate(KINDS):
+        for seed, kind in enumerate(kinds):
             drawn = draw_call(op_type, code, kind, seed, 3)
             if not any(one.spec.shape != one.want.shape for one in drawn.outputs):
                 with override(soc=PRODUCTS[seed % 2]):
-                    in_blocks += laid_out(drawn)
-    assert in_blocks or op_type in NEVER
+                    in_blocks += laid_out(drawn, c0)
+    return in_blocks

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
-from hostacl.ops import batches
 from hostacl.ops.registry import find, implemented
 from random_calls.draw import draw_call, dtypes_of
 from random_calls.kinds import KINDS
@@ -18,23 +15,6 @@ NATIVE = {"AvgPool", "AvgPoolV2", "BNInfer", "MaxPool3D"}
 """Run by native code alone, which needs no room, in every dtype tried here."""
 
 DRAWS = 16
-
-
-@pytest.fixture
-def pieces(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Tensors of more than 64 bytes are large; the list gets the number of each cut's places."""
-    seen: list[int] = []
-    for name in ("divided", "summed"):
-        original = getattr(batches, name)
-
-        def spy(call: Any, cut: Any, *rest: Any, original: Any = original) -> Any:
-            seen.append(cut.size)
-            return original(call, cut, *rest)
-
-        monkeypatch.setattr(batches, name, spy)
-    monkeypatch.setattr(batches, "LARGE_BYTES", 64)
-    monkeypatch.setattr(batches, "PART_BYTES", 16)
-    return seen
 
 
 @pytest.mark.parametrize("op_type", DIVIDED)

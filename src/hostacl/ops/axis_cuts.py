@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from math import prod
 
-from hostacl.ops.batches import Cut, evenly, plain, shorter
+from hostacl.ops.batches import Cut, divides, evenly, shorter
 from hostacl.ops.call import Call
 
 Cuts = Callable[[Call], Iterator[Cut]]
@@ -51,7 +51,7 @@ def image_cuts(call: Call) -> Iterator[Cut]:
     each = {}
     for name in names:
         spec = (call.inputs if name == "x" else call.outputs)[name].specs[0]
-        if spec.absent or not spec.shape or spec.shape[0] % max(count, 1) or not plain(call, name):
+        if spec.absent or not spec.shape or spec.shape[0] % max(count, 1) or not divides(call, {name: 0}):
             return
         each[name] = spec.shape[0] // max(count, 1)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from hostacl.ops.batches import Cut, Piece, evenly, plain, shorter, sized
+from hostacl.ops.batches import Cut, Piece, divides, evenly, shorter, sized
 from hostacl.ops.call import Call
 from hostacl.ops.conv_axes import attribute_order, axes_like, data_letters, filter_letters, geometry_of, spatial
 
@@ -66,12 +66,12 @@ def with_pads(call: Call, line: Line, pads: tuple[int, int]) -> dict[str, Any]:
 def conv_cuts(call: Call) -> Iterator[Cut]:
     """The cuts of a convolution along its result."""
     spec = call.outputs["y"].specs[0]
-    if not plain(call, "x", "y"):
-        return
     data = data_letters(call.format("x"), call.attr("data_format"), call.rank("x"))
     letters = axes_like(spec.format, data)
     for line in lines(call, data):
         axis, at = data.index(line.letter), letters.index(line.letter)
+        if not divides(call, {"x": axis, "y": at}):
+            return
 
         def piece(part: slice, line: Line = line, axis: int = axis, at: int = at) -> Piece:
             part_seen, pads = seen(line, part, call.spec("x").shape[axis])
@@ -85,14 +85,16 @@ def input_cuts(name: str) -> Any:
 
     def cuts(call: Call) -> Iterator[Cut]:
         ((output, bound),) = call.outputs.items()
-        if not plain(call, name, output) or ("input_size" in call.inputs and not call.known("input_size")):
+        if "input_size" in call.inputs and not call.known("input_size"):
             return
         gradient = data_letters(call.format(name), call.attr("data_format"), call.rank(name))
         letters = axes_like(bound.specs[0].format, gradient)
         for cut in evenly(call, {name: gradient.index("N"), output: letters.index("N")}):
             yield sized(cut, "input_size")
         for line in lines(call, gradient):
-            yield along(call, line, name, gradient.index(line.letter), output, letters.index(line.letter))
+            axis, at = gradient.index(line.letter), letters.index(line.letter)
+            if divides(call, {name: axis, output: at}):
+                yield along(call, line, name, axis, output, at)
 
     return cuts
 
@@ -118,13 +120,13 @@ def filter_cuts(name: str) -> Any:
     """The cuts of a gradient with respect to the filter, which add up; the images have this name."""
 
     def cuts(call: Call) -> Iterator[Cut]:
-        if not plain(call, name, "out_backprop"):
-            return
         data = data_letters(call.format(name), call.attr("data_format"), call.rank(name))
         gradient = data_letters(call.format("out_backprop"), call.attr("data_format") or data, call.rank(name))
         yield from evenly(call, {name: data.index("N"), "out_backprop": gradient.index("N")}, adds=True)
         for line in lines(call, data):
             axis, at = data.index(line.letter), gradient.index(line.letter)
+            if not divides(call, {name: axis, "out_backprop": at}):
+                return
 
             def piece(part: slice, line: Line = line, axis: int = axis, at: int = at) -> Piece:
                 part_seen, pads = seen(line, part, call.spec(name).shape[axis])

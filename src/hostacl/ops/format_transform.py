@@ -21,7 +21,6 @@ Array = NDArray[Any]
 
 NZ = frozenset({formats.FRACTAL_NZ, *formats.NZ_C0})
 RANKS = {formats.NC1HWC0: 5, formats.NC1HWC0_C04: 5, formats.NDC1HWC0: 6, formats.FRACTAL_Z: 4, formats.FRACTAL_Z_C04: 4}
-FIXED_C0 = {formats.NC1HWC0_C04: 4, formats.FRACTAL_Z_C04: 16, **formats.NZ_C0}
 
 PAIRS = {
     formats.NC1HWC0: ("NCHW", "NHWC"), formats.NC1HWC0_C04: ("NCHW", "NHWC"), formats.NDC1HWC0: ("NCDHW", "NDHWC"),
@@ -87,7 +86,7 @@ def letters(call: Call, one: Side, rank: int, other: Side) -> str:
 def block_size(one: Side) -> int:
     """C0: fixed by the format, the last dim of the described blocks, in the format value, or by dtype."""
     described = one.spec.shape[-1] if len(one.spec.shape) >= 4 and one.spec.shape[-1] > 0 else 0
-    return FIXED_C0.get(one.primary) or described or one.layout.c0 or formats.block_size(one.spec.dtype, settings().soc)
+    return formats.FIXED_C0.get(one.primary) or described or one.layout.c0 or formats.block_size(one.spec.dtype, settings().soc)
 
 
 def groups_of(call: Call, block: Side, name: str) -> int:

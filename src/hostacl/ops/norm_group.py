@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from math import prod
+from math import gcd, prod
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from hostacl import _kernels
 from hostacl.ops import dims, exponential
 from hostacl.ops.axes import channel_axes, channels_of, check_channels, described_or, per_channel
 from hostacl.ops.axis_cuts import channel_cuts, image_cuts
-from hostacl.ops.batches import Cut, Piece, plain, shorter
+from hostacl.ops.batches import Cut, Grain, Piece, grain_along, shorter
 from hostacl.ops.call import Call
 from hostacl.ops.dims import Dim, Shape
 from hostacl.ops.moments import inverse_root, moments, rescaled
@@ -95,9 +95,10 @@ def group_cuts(call: Call) -> Iterator[Cut]:
     (count, *_), groups, axis = call.spec("x").shape, call.attr("num_groups"), channel_axis(call)
     specs = [call.outputs[name].specs[0] for name in others]
     known = call.inputs.keys() <= {"x", "gamma", "beta"} and not any(one.absent or prod(one.shape) != groups for one in specs)
-    if count != 1 or not known or not plain(call, "x", first):
-        return
+    grain = grain_along((spec, axis) for spec in (call.spec("x"), call.outputs[first].specs[0]))
     each = call.spec("x").shape[axis] // groups
+    if count != 1 or not known or grain is None:
+        return
 
     def piece(part: slice) -> Piece:
         channels = slice(part.start * each, part.stop * each)
@@ -105,7 +106,7 @@ def group_cuts(call: Call) -> Iterator[Cut]:
         parts |= {name: {len(one.shape) - 1: part} for name, one in zip(others, specs, strict=True)}
         return shorter(call, parts, {"num_groups": part.stop - part.start})
 
-    yield Cut(groups, piece)
+    yield Cut(groups, piece, grain=Grain(grain.unit // gcd(grain.unit, each), grain.fine and grain.unit % each == 0))
 
 
 @kernel("GroupNorm", shape=group_shape, attrs={"data_format": "NCHW"}, cuts=group_cuts)  # torch-npu sends ND without one

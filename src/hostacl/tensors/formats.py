@@ -31,6 +31,8 @@ CODES = {name: code for code, name in NAMES.items()}
 UNDEFINED, NCHW, NHWC, ND, NC1HWC0, FRACTAL_Z, NC1HWC0_C04, FRACTAL_Z_C04, CHWN, HWCN = -1, 0, 1, 2, 3, 4, 12, 13, 14, 16
 NDHWC, FRACTAL_ZZ, FRACTAL_NZ, NCDHW, DHWCN, NDC1HWC0, FRACTAL_Z_3D, NCL = 27, 28, 29, 30, 31, 32, 33, 47
 NZ_C0 = {50: 16, 51: 32, 52: 2, 53: 4, 54: 8}
+FIXED_C0 = {NC1HWC0_C04: 4, FRACTAL_Z_C04: 16, **NZ_C0}
+"""C0 of the formats that say it themselves."""
 
 AXES = {NCHW: "NCHW", NHWC: "NHWC", CHWN: "CHWN", HWCN: "HWCN", NDHWC: "NDHWC", NCDHW: "NCDHW", DHWCN: "DHWCN", NCL: "NCL"}
 """The plain formats whose axes have names."""
@@ -93,7 +95,7 @@ def blocks_of(spec: TensorSpec, soc: str = "Ascend910B1") -> Blocks | None:
     layout = split(spec.storage_format)
     if layout.primary not in PRIVATE or layout.primary == split(spec.format).primary:
         return None
-    fixed = {NC1HWC0_C04: 4, FRACTAL_Z_C04: 16, **NZ_C0}.get(layout.primary, 0)
+    fixed = FIXED_C0.get(layout.primary, 0)
     last = spec.storage_shape[-1] if spec.storage_shape and len(spec.storage_shape) >= 4 else 0
     c0 = fixed or last or layout.c0 or block_size(spec.dtype, soc)
     return Blocks(*_origin(spec, layout.primary), layout.primary, c0, max(layout.sub, 1))
@@ -169,7 +171,7 @@ def pack(array: Array, spec: TensorSpec, out: Array, soc: str = "Ascend910B1") -
         return
     order = _permutation(spec)
     source = array.reshape(spec.shape)
-    np.copyto(out.reshape(-1), (source if order is None else source.transpose(order)).reshape(-1))
+    np.copyto(out, (source if order is None else source.transpose(order)).reshape(out.shape))
 
 
 class _Map(NamedTuple):
@@ -185,16 +187,17 @@ def _take(array: Array, blocks: Blocks, spec: TensorSpec) -> Array:
     size = math.prod(layout.shape)
     if array.size < size:
         raise _too_small(array, layout, blocks, spec)
-    return layout.from_blocks(array.reshape(-1)[:size].reshape(layout.shape)).reshape(spec.shape)
+    whole = array if array.shape == layout.shape else array.reshape(-1)[:size].reshape(layout.shape)
+    return layout.from_blocks(whole).reshape(spec.shape)
 
 
 def _put(array: Array, blocks: Blocks, spec: TensorSpec, out: Array) -> None:
     layout = _layout(blocks)
-    flat = out.reshape(-1)
     size = math.prod(layout.shape)
-    if flat.size < size:
+    if out.size < size:
         raise _too_small(out, layout, blocks, spec)
-    np.copyto(flat[:size], layout.to_blocks(array.reshape(blocks.shape)).reshape(-1))
+    target = out if out.shape == layout.shape else out.reshape(-1)[:size].reshape(layout.shape)
+    np.copyto(target, layout.to_blocks(array.reshape(blocks.shape)).reshape(layout.shape))
 
 
 def _too_small(storage: Array, layout: _Map, blocks: Blocks, spec: TensorSpec) -> Refused:
