@@ -191,3 +191,31 @@ def test_values_known_only_at_run_time_divide_too(monkeypatch):
     assert seen
     with override(dtypes="permissive"):
         np.testing.assert_array_equal(y, run("Conv2DBackpropInputD", weight, x, layout=0, input_size=size.tolist(), **attrs))
+
+
+def test_running_statistics_in_place_do_not_keep_a_call_whole(monkeypatch):
+    smaller(monkeypatch)
+    rng = np.random.default_rng(3)
+    x, lines = rng.normal(size=(1, 16, 300, 300)).astype(F16), [rng.uniform(1, 2, 16).astype(F32) for _ in range(4)]
+    sums = [x.astype(F32).sum((0, 2, 3)), np.square(x.astype(F32)).sum((0, 2, 3))]
+    before = [one.copy() for one in lines]
+    attrs = {"factor": 0.1, "epsilon": 1e-3}
+    outputs = [TensorSpec(dtypes.FLOAT16, x.shape, 0), *[TensorSpec(0, (16,), 2)] * 4]
+    function = bind("BNTrainingUpdate", [x, *sums, *lines], outputs, layout=0, **attrs).function()
+    y, *rest = np.empty_like(x), np.empty(16, F32), np.empty(16, F32)
+    assert peak(lambda: function(x, *sums, *lines, y, *lines[2:], *rest)) < (256 << 20) // SMALLER
+    wide = x.astype(np.float64)
+    np.testing.assert_allclose(lines[2], 0.9 * before[2] + 0.1 * wide.mean((0, 2, 3)), rtol=1e-5)
+    np.testing.assert_allclose(lines[3], 0.9 * before[3] + 0.1 * wide.var((0, 2, 3), ddof=1), rtol=1e-5)
+
+
+@pytest.mark.parametrize("op", ["SoftmaxV2", "MaxPoolV3"])
+def test_an_output_over_its_input_is_divided_where_pieces_take_the_same_part(op, monkeypatch):
+    monkeypatch.setattr(batches, "LARGE_BYTES", 64)
+    monkeypatch.setattr(batches, "PART_BYTES", 16)
+    x = np.random.default_rng(4).normal(size=(3, 4, 5, 6)).astype(F16)
+    pads = {"ksize": [1, 1, 2, 1], "strides": [1] * 4, "padding_mode": "CALCULATED", "pads": [1, 0, 0, 0]}
+    attrs = {"axes": [0]} if op == "SoftmaxV2" else pads
+    wanted = run(op, x.copy(), layout=0, **attrs)
+    bind(op, [x], [TensorSpec(dtypes.FLOAT16, x.shape, 0)], layout=0, **attrs).function()(x, x)
+    np.testing.assert_array_equal(x, wanted)
