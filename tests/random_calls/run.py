@@ -68,7 +68,7 @@ def check(drawn: Drawn) -> None:
     """Runs a call and raises AssertionError with the call in its text when anything is not as the oracle says."""
     try:
         call = bind(drawn)
-        _check_inferred(drawn, call)
+        check_inferred(drawn, call)
         _check_run(drawn, call)
     except HostaclError as error:
         raise AssertionError(f"{type(error).__name__} {error}\n  {drawn}") from error
@@ -78,7 +78,7 @@ def check(drawn: Drawn) -> None:
         raise AssertionError(f"{type(error).__name__}: {error}\n  {drawn}") from error
 
 
-def _check_inferred(drawn: Drawn, call: Call) -> None:
+def check_inferred(drawn: Drawn, call: Call) -> None:
     """What is inferred must hold what the oracle says: dtype, and the exact shape, or ranges around it."""
     for inferred, output in zip(call.infer(), drawn.outputs, strict=True):
         assert inferred.dtype == output.spec.dtype, (

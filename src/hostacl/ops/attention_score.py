@@ -77,8 +77,9 @@ def form_of(call: Call) -> Form:
     told = f"query = {dims.text(call.shape('query'))} ({layout}); allowed: head_num = {heads} heads."
     equal_dims(call, query.heads, heads, told)
     others: Any = query.heads
-    if "H" in layout and dims.known(query.width, call.shape("key")[-1]):
-        others = call.shape("key")[-1] // max(query.width, 1)  # type: ignore[operator, type-var]
+    if "H" in layout:
+        known = dims.known(query.width, call.shape("key")[-1])
+        others = call.shape("key")[-1] // max(query.width, 1) if known else dims.Between()  # type: ignore[operator, type-var]
     key, value = (sizes_of(call, name, layout, others) for name in ("key", "value"))
     check_pair(call, query, key, value)
     for name in ("real_shift", "pse_shift", "atten_mask"):

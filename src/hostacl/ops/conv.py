@@ -37,10 +37,11 @@ Array = NDArray[Any]
 
 def out_size(call: Call, size: Dim, kernel_size: Dim, stride: int, dilation: int, pad: int, axis: str) -> Dim:
     """The output size along an axis; refuses a filter larger than the padded input."""
-    reach = (kernel_size - 1) * dilation + 1
-    room = size + pad - reach if isinstance(reach, int) else None
-    if room is None:
-        return dims.Between(0, dims.bounds(size)[1])
+    reach = (max(dims.bounds(kernel_size)[0], 1) - 1) * dilation + 1
+    room = size + pad - reach
+    if not isinstance(kernel_size, int):
+        high = dims.bounds(room)[1]
+        return dims.Between(0, None if high is None else max(high // stride + 1, 0))
     if isinstance(room, int) and room < 0:
         raise call.refuse("HA504", f"the filter reaches over {reach} along {axis}, the padded x has {size + pad}; it must fit.")
     return room // stride + 1 if isinstance(room, int) else (room // stride + 1).at_least(0)

@@ -70,6 +70,8 @@ def count(dims: Iterable[Dim]) -> Dim:
     listed = list(dims)
     if known(*listed):
         return prod(dim for dim in listed if isinstance(dim, int))
+    if 0 in listed:
+        return 0
     total: Dim = Between(1, 1)
     for dim in listed:
         total = total * dim

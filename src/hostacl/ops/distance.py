@@ -26,7 +26,7 @@ def cross_axis(call: Call, shape: Shape) -> int:
     """The axis of three elements along which vectors lie."""
     dim = call.attr("dim")
     if dim == ANY_DIM:
-        found = [place for place, size in enumerate(shape) if size == 3]
+        found = [place for place, size in enumerate(shape) if dims.may_be(size, 3)]
         if not found:
             raise call.refuse("HA504", f"x1 and x2 give {dims.text(shape)}: no dim has 3 elements.")
         return found[0]

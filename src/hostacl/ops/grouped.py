@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from hostacl.errors import Failed
 from hostacl.ops import dims
-from hostacl.ops.call import Call
+from hostacl.ops.call import Call, Unknown
 from hostacl.ops.dims import Dim, Shape
 from hostacl.ops.gemm import flipped
 from hostacl.ops.matmul import product
@@ -81,7 +81,9 @@ class Layout:
 
 def int_of(dim: Dim) -> int:
     """A dim that must be known: how many weights there are."""
-    return dim if isinstance(dim, int) else 0
+    if not isinstance(dim, int):
+        raise Unknown("weight")
+    return dim
 
 
 def grouped_shape(call: Call) -> list[list[Shape]]:

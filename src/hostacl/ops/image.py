@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hostacl.ops import dims
-from hostacl.ops.call import Call
+from hostacl.ops.call import Call, Unknown
 from hostacl.ops.dims import Between, Shape
 from hostacl.ops.registry import kernel
 from hostacl.ops.shapes import broadcast_shapes, equal_dims, rank_is, same_as
@@ -50,7 +50,7 @@ def grid_shape(call: Call) -> Shape:
     if isinstance(count, int) and count not in (4, 5):
         raise call.refuse("HA504", f"output_size has {count} elements; allowed: 4 (N, C, H, W) or 5 (N, C, D, H, W).")
     if not isinstance(count, int):
-        return tuple(Between() for _ in range(4))
+        raise Unknown("output_size")
     wanted = (2, 3) if count == 4 else (3, 4)
     if dims.known(*theta[1:]) and theta[1:] != wanted:
         raise call.refuse("HA504", f"theta = {dims.text(theta)}; allowed: [N,{wanted[0]},{wanted[1]}] for {count} sizes.")

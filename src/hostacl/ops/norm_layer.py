@@ -14,7 +14,7 @@ from hostacl.ops.dims import Shape
 from hostacl.ops.moments import inverse_root, mean_of, moments, rescaled
 from hostacl.ops.norm_rows import direct_rows, fits, normalised_rows
 from hostacl.ops.registry import kernel
-from hostacl.ops.shapes import axis, broadcast_shapes
+from hostacl.ops.shapes import axis, broadcast_shapes, one_or
 from hostacl.tensors import dtypes
 
 Array = NDArray[Any]
@@ -132,7 +132,9 @@ def layer_v4_shape(call: Call) -> list[Shape]:
     """y as x; the statistics with 1 in the dims that normalized_shape has."""
     x = ranked(call, "x")
     count = dims.count(call.shape("normalized_shape"))
-    if not isinstance(count, int) or not 1 <= count <= len(x):
+    if not isinstance(count, int):
+        return [x, *((tuple(map(one_or, x)),) * 2)]
+    if not 1 <= count <= len(x):
         raise call.refuse("HA504", f"normalized_shape has {count} entries; allowed: 1 to the {len(x)} dims of x.")
     start = len(x) - count
     if call.known("normalized_shape"):

@@ -74,11 +74,12 @@ def windows_of(call: Call, image: Sequence[Dim]) -> Windows:
         raise call.refuse("HA508", f"padding_mode = {mode!r}; allowed: CALCULATED, SAME, VALID.")
     pads = [0, 0, 0, 0]
     for at in (0, 1):
-        extent = image[at]
+        extent, reach = image[at], dilation[at] * (size[at] - 1) + 1
         if mode == "SAME" and isinstance(extent, int):
-            reach = dilation[at] * (size[at] - 1) + 1
             total = max((-(-extent // stride[at]) - 1) * stride[at] + reach - extent, 0)
             pads[2 * at : 2 * at + 2] = total // 2, total - total // 2
+        elif mode == "SAME":
+            pads[2 * at] = reach - 1  # whatever the extent, as many windows as SAME has
     return Windows(size, stride, dilation, (pads[0], pads[1], pads[2], pads[3]))
 
 

@@ -68,8 +68,10 @@ def replaced(call: Call, rank: int) -> tuple[int, int]:
 
 def resolved(call: Call, x: Shape, wanted: Sequence[int]) -> Shape:
     """The new dims for old ones. A 0 keeps a dim, or is an empty one where only that fits."""
-    kept: list[Dim] = [x[place] if size == 0 and place < len(x) else size for place, size in enumerate(wanted)]
     total = dims.count(x)
+    unsure = isinstance(total, Between) and dims.may_be(total, 0)
+    old = [Between(0, dims.bounds(dim)[1]) if unsure else dim for dim in x]
+    kept: list[Dim] = [old[place] if size == 0 and place < len(x) else size for place, size in enumerate(wanted)]
     if total == 0 and dims.count(size for size in kept if size != -1) != 0:
         kept = list(wanted)
     if min(wanted, default=0) < -1 or wanted.count(-1) > 1:

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from hostacl.errors import AclError, Refused
 from hostacl.ops import registry
-from hostacl.ops.operator import Operator
+from hostacl.ops.call import Inferred
+from hostacl.ops.operator import BLANK, Operator
 from hostacl.singleop import custom
 from hostacl.singleop.execute import unknown
 from hostacl.singleop.keys import Attr
@@ -37,7 +38,7 @@ def infer_shape(
     _check_names(operator, inputs)
     _check_data(op_type, inputs)
     try:
-        inferred = operator.bind(inputs, (), attrs).infer()
+        inferred = _inferred(operator, inputs, outputs, attrs)
     except Refused as error:
         raise AclError(BUILD_FAILED, error.rule, error.text) from error
     if len(outputs) > len(inferred):
@@ -47,6 +48,16 @@ def infer_shape(
         (one.dtype, one.format, UNKNOWN_RANK if one.shape is None else one.shape, one.ranges)
         for one in inferred[: len(outputs)]
     ]
+
+
+def _inferred(
+    operator: Operator, inputs: Sequence[TensorSpec], outputs: Sequence[TensorSpec], attrs: Mapping[str, Attr]
+) -> tuple[Inferred, ...]:
+    """What is inferred. A list of outputs whose length no attribute gives has as many as are described."""
+    found = operator.bind(inputs, (), attrs).infer()
+    if len(found) >= len(outputs) or not any(decl.kind == "dynamic" for decl in operator.prototype.outputs):
+        return found
+    return operator.bind(inputs, [BLANK._replace(name=one.name) for one in outputs], attrs).infer()
 
 
 def _check_names(operator: Operator, inputs: Sequence[TensorSpec]) -> None:
