@@ -22,6 +22,9 @@ IMAGE, GRADIENT, FEW = (1, 8, 400, 400), (1, 4, 400, 400), (4, 8, 3, 3)
 VOLUME, FEW_3D = (1, 8, 8, 128, 160), (4, 8, 3, 3, 3)
 POOL = {"ksize": [1, 1, 3, 3], "strides": [1, 1, 2, 2], "data_format": "NCHW"}
 POOLED = (1, 8, 200, 200)
+NAMED = {"scale": np.ones(1, np.int64), "size": np.full(2, 200, np.int32)}
+"""Inputs of their own kind."""
+
 
 
 @pytest.mark.parametrize(("op", "dtype", "shapes", "layout", "attrs"), [
@@ -52,14 +55,18 @@ POOLED = (1, 8, 200, 200)
     ("AdaptiveAvgPool2d", F16, (IMAGE,), 0, {"output_size": [7, 7]}),
     ("SoftmaxV2", F16, ((1250, 1024),), 2, {"axes": [0]}), ("GroupNorm", F16, (IMAGE, (8,), (8,)), 0, {"num_groups": 8}),
     ("BNTrainingReduce", F16, (IMAGE,), 0, {}), ("GroupNorm", F16, ((8, 2, 200, 400), (2,), (2,)), 0, {"num_groups": 2}),
-    ("InstanceNorm", F16, (IMAGE, (8,), (8,)), 0, {}),
+    ("InstanceNorm", F16, (IMAGE, (8,), (8,)), 0, {}), ("Im2col", F16, ((1, 8, 300, 300),), 0, {"ksizes": [3, 3], "pads": [1]}),
+    ("Im2col", I8, ((1, 1, 1500, 1500),), 0, {"ksizes": [3, 3], "padding_mode": "SAME"}),
+    ("Col2im", F16, ((1, 72, 40000), "size"), 0, {"kernel_size": [3, 3], "padding": [1, 1], "dilation": [1, 1],
+                                                  "stride": [1, 1]}),
 ])  # fmt: skip
 def test_one_large_item_needs_little_memory(op, dtype, shapes, layout, attrs, monkeypatch):
     smaller(monkeypatch)
-    inputs = [np.ones(1, np.int64) if shape == "scale" else np.ones(shape, dtype) for shape in shapes]
+    inputs = [NAMED[shape] if isinstance(shape, str) else np.ones(shape, dtype) for shape in shapes]
+    const = [place for place, shape in enumerate(shapes) if shape == "size"]
     with override(dtypes="permissive"):
-        outputs = [TensorSpec(one.dtype, one.shape, one.format) for one in bind(op, inputs, layout=layout, **attrs).infer()]
-        function = bind(op, inputs, outputs, layout=layout, **attrs).function()
+        outputs = [TensorSpec(one.dtype, one.shape, one.format) for one in bind(op, inputs, (), const, layout, **attrs).infer()]
+        function = bind(op, inputs, outputs, const, layout, **attrs).function()
     results = [np.empty(one.shape, dtypes.numpy_dtype(one.dtype)) for one in outputs]
     assert peak(lambda: function(*inputs, *results)) < (256 << 20) // SMALLER
 

@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from hostacl.ops import batches
+from hostacl.ops import batches, run
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 
 @pytest.fixture
 def pieces(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Tensors of more than 64 bytes are large; the list gets the number of each cut's places."""
+    """Tensors of more than 64 bytes are large, also for native loops; the list gets the number of each cut's places."""
     seen: list[int] = []
     for name in ("divided", "summed"):
         original = getattr(batches, name)
@@ -25,6 +25,7 @@ def pieces(monkeypatch: pytest.MonkeyPatch) -> list[int]:
             return original(call, cut, *rest)
 
         monkeypatch.setattr(batches, name, spy)
+    monkeypatch.setattr(run, "is_simple", lambda call: False)
     monkeypatch.setattr(batches, "LARGE_BYTES", 64)
     monkeypatch.setattr(batches, "PART_BYTES", 16)
     return seen

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hostacl.ops import find
+from hostacl.ops import batches, find
 from hostacl.tensors import dtypes, formats
 from hostacl.tensors.spec import TensorSpec
 from random_calls.oracles.format_transform import block_shape, position
@@ -24,6 +24,14 @@ BLOCKED = [
 ]
 TYPES = (dtypes.FLOAT16, dtypes.BF16, dtypes.FLOAT, dtypes.INT8, dtypes.INT32)
 SIZES = {"N": 18, "C": 19, "D": 2, "H": 2, "W": 3}
+
+
+@pytest.fixture(params=["whole", "in pieces"], autouse=True)
+def size(request, monkeypatch):
+    """Everything twice, the second time divided into tiny pieces."""
+    if request.param != "whole":
+        monkeypatch.setattr(batches, "LARGE_BYTES", 64)
+        monkeypatch.setattr(batches, "PART_BYTES", 16)
 
 
 def run(src: Any, code: int, source: str, target: str, shape: tuple[int, ...], groups: int) -> Any:

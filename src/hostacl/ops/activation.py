@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from hostacl import _kernels
 from hostacl.config import settings
 from hostacl.ops import exponential
+from hostacl.ops.axis_cuts import broadcast_cuts
 from hostacl.ops.call import Call
 from hostacl.ops.declare import codes, direct_unary, unary, with_attributes
 from hostacl.ops.registry import kernel
@@ -42,7 +43,7 @@ def fast_gelu(x: Array) -> Array:
     return exponential.gated(x, 1.702 * exponential.wide(x))
 
 
-@kernel("Swish", shape=same_as("x"), direct=with_attributes)
+@kernel("Swish", cuts=broadcast_cuts(), shape=same_as("x"), direct=with_attributes)
 def swish(x: Array, scale: float) -> Array:
     """x·sigmoid(scale·x); NaN at -Inf."""
     return exponential.gated(x, scale * exponential.wide(x))

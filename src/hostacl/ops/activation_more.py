@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hostacl.ops.axis_cuts import broadcast_cuts
 from hostacl.ops.call import Call
 from hostacl.ops.declare import unary, with_attributes
 from hostacl.ops.dims import Shape
@@ -33,7 +34,7 @@ def celu_shape(call: Call) -> Shape:
     return call.shape("x")
 
 
-@kernel("Celu", shape=celu_shape)
+@kernel("Celu", cuts=broadcast_cuts(), shape=celu_shape)
 def celu(x: Array, alpha: float | None, alpha1: float | None, alpha2: float | None, alpha3: float | None) -> Array:
     """alpha3·max(x, 0) + min(alpha1·(e^(x/alpha2) - 1), 0).
 
@@ -45,14 +46,14 @@ def celu(x: Array, alpha: float | None, alpha1: float | None, alpha2: float | No
     return third * np.maximum(wide, 0) + np.minimum(first * np.expm1(wide / second), 0)
 
 
-@kernel("Relu6D", shape=same_as("x"))
+@kernel("Relu6D", cuts=broadcast_cuts(), shape=same_as("x"))
 def relu6_d(x: Array, scale: float) -> Array:
     """x held between 0 and 6, times scale."""
     held = np.minimum(np.maximum(x, 0), 6)
     return held if scale == 1 else held * np.float64(scale)
 
 
-@kernel("ThresholdedRelu", shape=same_as("x"), direct=with_attributes)
+@kernel("ThresholdedRelu", cuts=broadcast_cuts(), shape=same_as("x"), direct=with_attributes)
 def thresholded_relu(x: Array, alpha: float) -> Array:
     """x where x > alpha, else 0; NaN gives 0."""
     return np.where(x > x.dtype.type(alpha), x, x.dtype.type(0))

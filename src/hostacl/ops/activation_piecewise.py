@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from hostacl.ops import dims
 from hostacl.ops.axes import channel_axes, per_channel
+from hostacl.ops.axis_cuts import broadcast_cuts
 from hostacl.ops.call import Call
 from hostacl.ops.declare import unary, with_attributes
 from hostacl.ops.dims import Shape
@@ -34,7 +35,7 @@ unary("Relu6", relu6)
 unary("HardSwish", hard_swish)
 
 
-@kernel("LeakyRelu", shape=same_as("x"), direct=with_attributes)
+@kernel("LeakyRelu", cuts=broadcast_cuts(), shape=same_as("x"), direct=with_attributes)
 def leaky_relu(x: Array, negative_slope: float) -> Array:
     """x where x > 0, else negative_slope·x."""
     return np.where(x > 0, x, x * x.dtype.type(negative_slope))
@@ -46,27 +47,28 @@ def hard_sigmoid_dtype(call: Call) -> tuple[int, ...]:
     return (dtypes.FLOAT, dtypes.FLOAT16) if code == dtypes.INT32 else (code,)
 
 
-@kernel("HardSigmoid", shape=same_as("input_x"), dtype={"output_y": hard_sigmoid_dtype}, direct=with_attributes)
+@kernel("HardSigmoid", cuts=broadcast_cuts(), shape=same_as("input_x"), dtype={"output_y": hard_sigmoid_dtype},
+        direct=with_attributes)  # fmt: skip
 def hard_sigmoid(input_x: Array, alpha: float, beta: float) -> Array:
     """alpha·x + beta, held between 0 and 1; an int32 x gives a float type."""
     line = input_x.astype(np.float64) * alpha + beta
     return np.asarray(np.minimum(np.maximum(line, 0), 1))
 
 
-@kernel("HardShrink", shape=same_as("input_x"), direct=with_attributes)
+@kernel("HardShrink", cuts=broadcast_cuts(), shape=same_as("input_x"), direct=with_attributes)
 def hard_shrink(input_x: Array, lambd: float) -> Array:
     """x where |x| > lambd, else 0; NaN stays."""
     return np.where(np.abs(input_x) <= input_x.dtype.type(lambd), input_x.dtype.type(0), input_x)
 
 
-@kernel("SoftShrink", shape=same_as("input_x"), direct=with_attributes)
+@kernel("SoftShrink", cuts=broadcast_cuts(), shape=same_as("input_x"), direct=with_attributes)
 def soft_shrink(input_x: Array, lambd: float) -> Array:
     """x moved by lambd toward 0, and 0 where it would cross it; NaN stays."""
     edge = input_x.dtype.type(lambd)
     return np.where(input_x > edge, input_x - edge, np.where(input_x < -edge, input_x + edge, input_x * 0))
 
 
-@kernel("Threshold", shape=same_as("x"), direct=with_attributes)
+@kernel("Threshold", cuts=broadcast_cuts(), shape=same_as("x"), direct=with_attributes)
 def threshold(x: Array, threshold: float) -> Array:
     """1 where x > threshold, else 0 (also for NaN)."""
     return (x > x.dtype.type(threshold)).astype(x.dtype)
@@ -78,14 +80,14 @@ def threshold_v2_shape(call: Call) -> Shape:
     return call.shape("x")
 
 
-@kernel("ThresholdV2", shape=threshold_v2_shape)
+@kernel("ThresholdV2", cuts=broadcast_cuts(), shape=threshold_v2_shape)
 def threshold_v2(x: Array, threshold: Array, value: Array | None) -> Array:
     """x where x > threshold (or NaN), else value; threshold and value have one element, value is 0 by default."""
     other = x.dtype.type(0) if value is None else value.reshape(())
     return np.where(x <= threshold.reshape(()), other, x)
 
 
-@kernel("ThresholdV2D", shape=same_as("x"))
+@kernel("ThresholdV2D", cuts=broadcast_cuts(), shape=same_as("x"))
 def threshold_v2_d(x: Array, threshold: float, value: float) -> Array:
     """x where x > threshold (or NaN), else value, which integers cut off toward zero."""
     if x.dtype.kind in "iu":

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hostacl.ops import exponential
+from hostacl.ops.axis_cuts import broadcast_cuts
 from hostacl.ops.call import Call
 from hostacl.ops.declare import unary, with_attributes
 from hostacl.ops.dims import Shape
@@ -26,7 +27,7 @@ def bent(x: Array, bottom: float, slope: float, rate: float) -> Array:
     return np.where(x > 0, slope * x, bottom * curve)
 
 
-@kernel("Elu", shape=same_as("x"), direct=with_attributes)
+@kernel("Elu", cuts=broadcast_cuts(), shape=same_as("x"), direct=with_attributes)
 def elu(x: Array, alpha: float, scale: float | None, input_scale: float | None) -> Array:
     """scale·x where x > 0, else scale·alpha·(e^(input_scale·x) - 1)."""
     outer = 1.0 if scale is None else scale
@@ -49,7 +50,7 @@ def celu_shape(call: Call) -> Shape:
     return call.shape("x")
 
 
-@kernel("CeluV2", shape=celu_shape, direct=with_attributes)
+@kernel("CeluV2", cuts=broadcast_cuts(), shape=celu_shape, direct=with_attributes)
 def celu_v2(x: Array, alpha: float) -> Array:
     """max(0, x) + min(0, alpha·(e^(x/alpha) - 1))."""
     curve = alpha * np.expm1(x if alpha == 1 else exponential.wide(x) / alpha)
@@ -96,7 +97,7 @@ def softplus_shape(call: Call) -> Shape:
     return call.shape("x")
 
 
-@kernel("SoftplusV2", shape=softplus_shape, direct=with_attributes)
+@kernel("SoftplusV2", cuts=broadcast_cuts(), shape=softplus_shape, direct=with_attributes)
 def softplus_v2(x: Array, beta: float, threshold: float) -> Array:
     """log(1 + e^(beta·x)) / beta, and x itself where beta·x is above the threshold."""
     steep = exponential.wide(x) * beta

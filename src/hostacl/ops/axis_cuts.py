@@ -24,6 +24,26 @@ def free_cuts(kept: Callable[[Call], Iterable[int]] = lambda call: ()) -> Cuts:
     return cuts
 
 
+def broadcast_cuts(kept: Callable[[Call], int] = lambda call: 0) -> Cuts:
+    """The cuts of what broadcasts, along every axis but the last ``kept``: of all tensors that have it, counted from the end.
+
+    Inputs whose values shapes follow from are left whole.
+    """
+
+    def cuts(call: Call) -> Iterator[Cut]:
+        bounds = {**call.inputs, **call.outputs}
+        shapes = {name: bound.specs[0].shape for name, bound in bounds.items() if bound.specs and not bound.specs[0].absent}
+        tensors = {name: shape for name, shape in shapes.items() if name not in call.operator.value_inputs}
+        rank = max(map(len, tensors.values()))
+        for axis in range(-rank, -kept(call)):
+            own = {name: shape[axis] for name, shape in tensors.items() if -axis <= len(shape)}
+            wide = {name: axis for name, size in own.items() if size != 1}
+            if all(name in wide for name in call.outputs if name in tensors):
+                yield from evenly(call, wide)
+
+    return cuts
+
+
 def channel_cuts(channel_axes: Callable[[Call], tuple[int, ...]]) -> Cuts:
     """The cut by channels of x: with it what has its shape, and what has one element for each."""
 

@@ -35,12 +35,13 @@ Index = tuple[slice, ...]
 class Piece(NamedTuple):
     """A part of a call: the call on it; by position among all arrays, which part of one it works on, or what in its place.
 
-    What stands in the place of an array may be a function of it.
+    What stands in the place of an array may be a function of it. ``outputs``: those of a list that it works on.
     """
 
     call: Call
     places: Mapping[int, Index]
     values: Mapping[int, Array | Callable[[Array], Array]] = {}
+    outputs: slice = slice(None)
 
 
 class Grain(NamedTuple):
@@ -185,16 +186,18 @@ def told_size(piece: Piece, name: str) -> Piece:
 
 
 def widest(call: Call, places: Iterable[int] | None = None) -> int:
-    """The bytes that the largest tensor, of those at some positions or of all, takes while it is computed with."""
+    """The bytes that the largest tensor or list, of those at some positions or of all, takes while it is computed with."""
     first = call.inputs_sent
     bounds = [*((0, bound) for bound in call.inputs.values()), *((first, bound) for bound in call.outputs.values())]
-    specs = [
-        spec
-        for start, bound in bounds
-        for position, spec in zip(bound.positions, bound.specs, strict=True)
-        if not spec.absent and dtypes.has_arrays(spec.dtype) and (places is None or start + position in places)
-    ]
-    return max((taking(spec) * precision.compute_dtype(spec.dtype).itemsize for spec in specs), default=0)
+
+    def size(start: int, bound: Bound) -> int:
+        specs = [
+            spec for position, spec in zip(bound.positions, bound.specs, strict=True)
+            if not spec.absent and dtypes.has_arrays(spec.dtype) and (places is None or start + position in places)
+        ]  # fmt: skip
+        return sum(taking(spec) * precision.compute_dtype(spec.dtype).itemsize for spec in specs)
+
+    return max((size(start, bound) for start, bound in bounds), default=0)
 
 
 def taking(spec: TensorSpec) -> int:
@@ -312,7 +315,8 @@ def taken(arrays: Sequence[Any], piece: Piece) -> list[Any]:
         ready[place] = value(arrays[place]) if callable(value) else value
     for place, index in piece.places.items():
         ready[place] = None if ready[place] is None else ready[place][index]
-    return ready
+    first = piece.call.inputs_sent
+    return ready[:first] + ready[first:][piece.outputs]
 
 
 def parts(size: int, step: int) -> Iterator[slice]:

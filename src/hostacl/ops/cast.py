@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from hostacl import _kernels
 from hostacl.config import settings
+from hostacl.ops.axis_cuts import broadcast_cuts
 from hostacl.ops.call import Call
 from hostacl.ops.declare import codes
 from hostacl.ops.registry import kernel
@@ -36,7 +37,7 @@ def direct_cast(call: Call) -> Any:
     return _kernels.convert if native and not (settings().saturate and target in dtypes.HALVES) else None
 
 
-@kernel("Cast", shape=same_as("x"), mixed=("x", "y"), attrs={"truncate": False}, direct=direct_cast)
+@kernel("Cast", cuts=broadcast_cuts(), shape=same_as("x"), mixed=("x", "y"), attrs={"truncate": False}, direct=direct_cast)
 def cast(x: Array) -> Array:
     """x in the output's type. Float to integer goes toward zero, NaN gives 0, out of range the nearest bound (our choice);
     integer to a narrower one wraps; anything to bool is ``!= 0``; complex to real keeps the real part.

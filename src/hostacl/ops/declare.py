@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from hostacl import _kernels
 from hostacl.config import settings
 from hostacl.ops import dims, precision, shapes
+from hostacl.ops.axis_cuts import broadcast_cuts
 from hostacl.ops.call import Call
 from hostacl.ops.operator import Operator
 from hostacl.ops.registry import find, kernel
@@ -62,8 +63,7 @@ def unary(op_type: str, function: Elementwise, doc: str | None = None, **options
         return direct_unary(call, function)
 
     run.__doc__ = doc or own_doc(function)
-    options.setdefault("shape", shapes.same_as(source))
-    options.setdefault("direct", direct)
+    options = {"shape": shapes.same_as(source), "direct": direct, "cuts": broadcast_cuts()} | options
     kernel(op_type, names={"x": source}, **options)(run)
     return registered(op_type)
 
@@ -136,8 +136,7 @@ def binary(op_type: str, function: Elementwise, doc: str | None = None, promote:
     if promote:
         options.setdefault("mixed", (one, other))
         options.setdefault("dtype", {out: promoted(one, other)})
-    options.setdefault("shape", shapes.broadcast(one, other))
-    options.setdefault("direct", direct)
+    options = {"shape": shapes.broadcast(one, other), "direct": direct, "cuts": broadcast_cuts()} | options
     kernel(op_type, names={"x1": one, "x2": other}, **options)(run)
     return registered(op_type)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from math import prod
 from typing import Any, NamedTuple
 
@@ -11,10 +12,11 @@ from numpy.typing import NDArray
 from hostacl import _kernels
 from hostacl.config import settings
 from hostacl.ops import dims
+from hostacl.ops.batches import Cut, Grain, Piece, evenly, shorter
 from hostacl.ops.call import Call, Unknown
 from hostacl.ops.dims import Shape
 from hostacl.ops.registry import kernel
-from hostacl.tensors import blocked, formats
+from hostacl.tensors import blocked, formats, slices
 from hostacl.tensors.spec import TensorSpec
 
 Array = NDArray[Any]
@@ -187,7 +189,30 @@ def order(call: Call, source: Side, target: Side, rank: int) -> tuple[int, ...]:
     return tuple(have.index(letter) for letter in want)
 
 
-@kernel("TransData", shape=transformed, bits=True)
+def block_cuts(call: Call) -> Iterator[Cut]:
+    """Along the axes of the plain side, between the blocks of the other."""
+    source, target = sides(call)
+    if source.blocked == target.blocked:
+        if not source.blocked:
+            for place, axis in enumerate(order(call, source, target, call.rank("src"))):
+                yield from evenly(call, {"src": axis, "dst": place})
+        return
+    plain, block, name, blocks = (source, target, "src", "dst") if target.blocked else (target, source, "dst", "src")
+    layout = block.primary | groups_of(call, block, f"{blocks}_subformat") << 8 | block_size(block).bit_length() << 24
+    four = formats.NCHW if plain.primary == formats.ND and len(plain.spec.shape) == 4 else plain.primary
+    stored = plain.spec._replace(format=four, storage_format=layout, storage_shape=None)
+    if formats.storage_shape(stored) != block.spec.shape:
+        return
+    for axis, own in slices.axes(stored).items():
+        size = stored.shape[axis]
+
+        def piece(part: slice, axis: int = axis, own: slices.Axis = own, size: int = size) -> Piece:
+            return shorter(call, {name: {axis: part}, blocks: own.part(part, size)})
+
+        yield Cut(size, piece, grain=Grain(own.unit, fine=own.unit == 1))
+
+
+@kernel("TransData", shape=transformed, bits=True, cuts=block_cuts)
 def trans_data(src: Array, call: Call) -> Array:
     """src in another format: permuted, or put into blocks (padding is 0) or taken out of them (padding is dropped).
 

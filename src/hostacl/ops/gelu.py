@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hostacl.ops import exponential
+from hostacl.ops.axis_cuts import broadcast_cuts
 from hostacl.ops.call import Call
 from hostacl.ops.declare import direct_unary, unary
 from hostacl.ops.dims import Shape
@@ -75,7 +76,7 @@ def direct_gelu_v2(call: Call) -> Any:
     return direct_unary(call, gelu_v2_function(call.attr("approximate")))
 
 
-@kernel("GeluV2", shape=gelu_v2_shape, direct=direct_gelu_v2)
+@kernel("GeluV2", cuts=broadcast_cuts(), shape=gelu_v2_shape, direct=direct_gelu_v2)
 def gelu_v2(x: Array, approximate: str) -> Array:
     """x·Φ(x), Φ the normal distribution; with approximate "tanh" its approximation, as Gelu. NaN at -Inf."""
     result: Array = gelu_v2_function(approximate)(x)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,9 +10,11 @@ from numpy.typing import NDArray
 
 from hostacl.errors import Failed
 from hostacl.ops import dims
+from hostacl.ops.batches import Cut, evenly
 from hostacl.ops.call import Call, Unknown
 from hostacl.ops.dims import Dim, Shape
 from hostacl.ops.gemm import flipped
+from hostacl.ops.grouped_cuts import column_cuts, pair_cuts, with_groups
 from hostacl.ops.matmul import product
 from hostacl.ops.quant_scales import columns, factors, finished
 from hostacl.ops.registry import kernel
@@ -133,7 +135,34 @@ def y_dtype(call: Call) -> tuple[int, ...]:
     return (dtypes.FLOAT16, dtypes.BF16) if call.has("scale") else (dtypes.INT32,)
 
 
-@kernel("GroupedMatmul", shape=grouped_shape, dtype={"y": y_dtype}, dtype_attrs={}, attrs={"group_list_type": 0, "act_type": 0},
+BY_COLUMN = ("bias", "scale", "antiquant_scale", "antiquant_offset")
+"""What has one element for each column."""
+
+
+def grouped_cuts(call: Call) -> Iterator[Cut]:
+    """By pairs, by rows and columns; groups along the inner axis are added up from pieces of it."""
+    layout = Layout(call)
+    row, inner = (-1, -2) if layout.flips[0] else (-2, -1)
+    column, depth = (-2, -1) if layout.flips[1] else (-1, -2)
+    if layout.kind == SEPARATE:
+        if len(layout.x) > 1:
+            yield from pair_cuts(call, layout.single)
+        elif row == -2 or len(layout.x[0]) == 2:
+            yield from evenly(call, {"x": 0 if row == -2 else -1, "y": 0})
+            yield from column_cuts(call, column, BY_COLUMN)
+        return
+    lists, whole = bool(layout.ends), int_of(layout.x[0][row if layout.kind == ROWS else inner])
+    for cut in evenly(call, {"x": row, "y": -2, "per_token_scale": 0}):
+        grouped = layout.kind == ROWS
+        yield with_groups(cut, lambda groups: row_groups(call, groups, layout.ends, whole), lists) if grouped else cut
+    yield from column_cuts(call, column, BY_COLUMN)
+    if layout.kind == INNER:
+        for cut in evenly(call, {"x": inner, "weight": depth}, adds=True):
+            yield with_groups(cut, lambda groups: row_groups(call, groups, layout.ends, whole), lists)
+
+
+@kernel("GroupedMatmul", cuts=grouped_cuts, shape=grouped_shape, dtype={"y": y_dtype}, dtype_attrs={},
+        attrs={"group_list_type": 0, "act_type": 0},
         dtypes={"scale": (dtypes.FLOAT, dtypes.BF16, dtypes.INT64), "per_token_scale": (dtypes.FLOAT,),
                 "y": (dtypes.INT32, dtypes.FLOAT)},
         mixed=("x", "weight", "bias", "scale", "offset", "antiquant_scale", "antiquant_offset", "y"))  # fmt: skip

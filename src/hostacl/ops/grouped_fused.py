@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -73,6 +74,18 @@ def swiglu_shape(call: Call) -> list[Shape]:
     return [(m, n // 2), (m,)]
 
 
+TILE_BYTES = 32 << 20
+"""What the float64 products of some rows may take."""
+
+
+def tiles(groups: Sequence[slice], columns: int) -> Iterator[tuple[int, slice]]:
+    """Each group with its rows, many of them in parts."""
+    step = max(1, TILE_BYTES // (8 * max(columns, 1)))
+    for place, rows in enumerate(groups):
+        for start in range(rows.start, rows.stop, step):
+            yield place, slice(start, min(start + step, rows.stop))
+
+
 def int8_only(call: Call) -> int:
     """int8."""
     return dtypes.INT8
@@ -100,7 +113,7 @@ def grouped_matmul_swiglu_quant_v2(
     y, scales = np.zeros((len(x), n // 2), np.int8), np.zeros(len(x))
     columns, rows = factors(weight_scale[0]).reshape(len(matrices), n), factors(x_scale).reshape(-1, 1)
     smooth = None if smooth_scale is None else smooth_scale.astype(np.float64).reshape(len(matrices), n // 2)
-    for place, part in enumerate(row_groups(call, group_list, group_list_type, len(x))):
+    for place, part in tiles(row_groups(call, group_list, group_list_type, len(x)), n):
         total = product(x[part], flipped(matrices[place], transpose_weight)).astype(np.float64)
         wide = gated(total * columns[place] * (rows if len(rows) == 1 else rows[part]), True, 0, (0.0, 0.0, 0.0))
         y[part], scales[part] = by_rows(wide if smooth is None else wide * smooth[place])
@@ -155,7 +168,7 @@ def grouped_matmul_finalize_routing(
     if shared_input is not None:
         where = slice(shared_input_offset, shared_input_offset + len(shared_input))
         y[where] += shared_input.astype(np.float64) * shared_input_weight
-    for place, part in enumerate(row_groups(call, group_list, group_list_type, len(x))):
+    for place, part in tiles(row_groups(call, group_list, group_list_type, len(x)), n):
         wide = product(x[part], flipped(w[place], transpose_w)).astype(np.float64) * columns[place]
         for one in (pertoken_scale, logit):
             if one is not None:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from hostacl import _kernels
 from hostacl.ops import dims
+from hostacl.ops.axis_cuts import broadcast_cuts
 from hostacl.ops.call import Call
 from hostacl.ops.checking import fits
 from hostacl.ops.dims import Shape
@@ -25,7 +26,7 @@ from hostacl.tensors import dtypes
 Array = NDArray[Any]
 
 
-@kernel("Identity", "TensorMove", shape=same_as("x"), bits=True, direct=lambda call: _kernels.copy)
+@kernel("Identity", "TensorMove", cuts=broadcast_cuts(), shape=same_as("x"), bits=True, direct=lambda call: _kernels.copy)
 def identity(x: Array) -> Array:
     """A copy of x. Input and output may have different storage formats."""
     return x

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hostacl.ops import dims
+from hostacl.ops.axis_cuts import broadcast_cuts
 from hostacl.ops.call import Call
 from hostacl.ops.dims import Shape
 from hostacl.ops.moments import inverse_root, mean_of, moments, rescaled
@@ -96,11 +97,15 @@ def gamma_start(call: Call) -> int:
     return call.rank("x") - call.rank("gamma")
 
 
+NORM_ROWS = broadcast_cuts(lambda call: call.rank("x") - norm_start(call))
+GAMMA_ROWS = broadcast_cuts(lambda call: call.rank("gamma"))
+"""The cuts of what is normalised from begin_norm_axis on, and over the dims that gamma has."""
+
 STATISTICS: dict[str, Any] = {"mixed": ("gamma", "beta", "mean", "variance", "rstd")}
 
 
 @kernel("LayerNorm", shape=layer_shape, dtype={"mean": statistic_dtype, "variance": statistic_dtype},
-        direct=direct_rows(norm_start, ("y", "mean", "variance"), inverse=False), **STATISTICS)  # fmt: skip
+        direct=direct_rows(norm_start, ("y", "mean", "variance"), inverse=False), cuts=NORM_ROWS, **STATISTICS)  # fmt: skip
 def layer_norm(
     x: Array, gamma: Array, beta: Array, begin_norm_axis: int, begin_params_axis: int, epsilon: float
 ) -> tuple[Array, ...]:
@@ -120,7 +125,7 @@ def layered(
 
 
 @kernel("LayerNormV3", shape=layer_shape, dtype={"mean": statistic_dtype, "rstd": statistic_dtype},
-        direct=direct_rows(norm_start, ("y", "mean", "rstd")), **STATISTICS)  # fmt: skip
+        direct=direct_rows(norm_start, ("y", "mean", "rstd")), cuts=NORM_ROWS, **STATISTICS)  # fmt: skip
 def layer_norm_v3(
     x: Array, gamma: Array, beta: Array, begin_norm_axis: int, begin_params_axis: int, epsilon: float
 ) -> tuple[Array, ...]:
@@ -151,6 +156,7 @@ def v4_start(call: Call) -> int:
 
 
 @kernel("LayerNormV4", shape=layer_v4_shape, values=("normalized_shape",), direct=direct_rows(v4_start, ("y", "mean", "rstd")),
+        cuts=broadcast_cuts(lambda call: call.rank("x") - v4_start(call)),
         dtype={"mean": statistic_dtype, "rstd": statistic_dtype}, **STATISTICS)  # fmt: skip
 def layer_norm_v4(
     x: Array, normalized_shape: Array, gamma: Array | None, beta: Array | None, epsilon: float
@@ -188,7 +194,7 @@ def same_shape(call: Call, one: str, other: str) -> Shape:
     return first
 
 
-@kernel("AddLayerNorm", "InplaceAddLayerNorm", shape=added_shape, mixed=("gamma", "beta", "bias"))
+@kernel("AddLayerNorm", "InplaceAddLayerNorm", cuts=GAMMA_ROWS, shape=added_shape, mixed=("gamma", "beta", "bias"))
 def add_layer_norm(
     x1: Array, x2: Array, gamma: Array, beta: Array, bias: Array | None, epsilon: float
 ) -> tuple[Array, ...]:
@@ -211,7 +217,7 @@ def deep_shape(call: Call) -> list[Shape]:
     return [kept_ones(x, start), kept_ones(x, start), x]
 
 
-@kernel("DeepNorm", shape=deep_shape)
+@kernel("DeepNorm", cuts=GAMMA_ROWS, shape=deep_shape)
 def deep_norm(x: Array, gx: Array, beta: Array, gamma: Array, alpha: float, epsilon: float) -> tuple[Array, ...]:
     """LayerNorm of alpha·x + gx over the dims that gamma has: mean, rstd = 1/√(variance + epsilon), and y."""
     total = x * x.dtype.type(alpha) + gx
@@ -231,7 +237,8 @@ def rms_shape(call: Call) -> list[Shape]:
     return [x, kept_ones(x, start), x] if added else [x, kept_ones(x, start)]
 
 
-@kernel("RmsNorm", shape=rms_shape, mixed=("gamma",), direct=direct_rows(gamma_start, ("y", "rstd"), centred=False))
+@kernel("RmsNorm", cuts=GAMMA_ROWS, shape=rms_shape, mixed=("gamma",),
+        direct=direct_rows(gamma_start, ("y", "rstd"), centred=False))  # fmt: skip
 def rms_norm(x: Array, gamma: Array, epsilon: float) -> tuple[Array, Array]:
     """x·rstd·gamma with rstd = 1/√(mean of x² + epsilon) over the dims that gamma has, and rstd."""
     start = x.ndim - gamma.ndim
@@ -243,7 +250,7 @@ def rms_norm(x: Array, gamma: Array, epsilon: float) -> tuple[Array, Array]:
     return rescaled(x, 0.0, root, None, aligned(gamma, x.ndim, start)), root
 
 
-@kernel("AddRmsNorm", "InplaceAddRmsNorm", shape=rms_shape)
+@kernel("AddRmsNorm", "InplaceAddRmsNorm", cuts=GAMMA_ROWS, shape=rms_shape)
 def add_rms_norm(x1: Array, x2: Array, gamma: Array, epsilon: float) -> tuple[Array, Array, Array]:
     """RmsNorm of x = x1 + x2 over the dims that gamma has: y, rstd, and x; x is normalised before it is rounded."""
     x = x1 + x2

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hostacl.ops import dims, runtime
+from hostacl.ops.batches import Cut, Piece, divides, evenly, shorter
 from hostacl.ops.call import Call
 from hostacl.ops.dims import Between, Dim, Shape
 from hostacl.ops.registry import kernel
@@ -97,7 +98,31 @@ def columns(call: Call) -> Shape:
     return (x[0], channels, dims.count((high, wide)))
 
 
-@kernel("Im2col", shape=columns)
+def column_cuts(call: Call) -> Iterator[Cut]:
+    """By images, by channels, and by rows of windows."""
+    (_, channels, height, width), y = call.spec("x").shape, call.outputs["y"].specs[0]
+    windows = windows_of(call, (height, width))
+    high, wide = (int(one) for one in windows.places((height, width)))  # type: ignore[arg-type]
+    each, reach = windows.size[0] * windows.size[1], windows.dilation[0] * (windows.size[0] - 1) + 1
+    yield from evenly(call, {"x": 0, "y": 0})
+    if not (divides(call, {"x": 1, "y": 1}) and divides(call, {"x": 2, "y": 2})):
+        return
+    yield Cut(channels, lambda part: shorter(call, {"x": {1: part}, "y": {1: slice(part.start * each, part.stop * each)}}))
+
+    def rows(part: slice) -> Piece:
+        low = part.start * windows.stride[0] - windows.pads[0]
+        past = (part.stop - 1) * windows.stride[0] - windows.pads[0] + reach
+        start = min(max(low, 0), height)
+        seen = slice(start, min(max(past, start), height))
+        before = min(max(-low, 0), past - low)
+        pads = [before, past - low - before - (seen.stop - seen.start), *windows.pads[2:]]
+        grid = part if len(y.shape) == 4 else slice(part.start * wide, part.stop * wide)
+        return shorter(call, {"x": {2: seen}, "y": {2: grid}}, {"padding_mode": "CALCULATED", "pads": pads})
+
+    yield Cut(high, rows)
+
+
+@kernel("Im2col", shape=columns, cuts=column_cuts)
 def im2col(x: Array, call: Call) -> Array:
     """The windows of an image (N, C, H, W) as columns: (N, C·kh·kw, windows), channels outermost, zeros where they are padded.
 
@@ -166,7 +191,18 @@ def _checked_size(call: Call, x: Shape) -> tuple[int, int]:
     return wanted[0], wanted[1]
 
 
-@kernel("Col2im", "Col2ImV2", shape=image, values=("output_size", "kernel_size"))
+def image_cuts(call: Call) -> Iterator[Cut]:
+    """By images, and by channels."""
+    yield from evenly(call, {"x": 0, "y": 0})
+    high, wide = kernel_pair(call)
+    each = high * wide if call.rank("x") == 3 else 1
+    if divides(call, {"x": 1, "y": 1}):
+        yield Cut(call.outputs["y"].specs[0].shape[1], lambda part: shorter(
+            call, {"x": {1: slice(part.start * each, part.stop * each)}, "y": {1: part}}
+        ))  # fmt: skip
+
+
+@kernel("Col2im", "Col2ImV2", shape=image, values=("output_size", "kernel_size"), cuts=image_cuts)
 def col2im(x: Array, output_size: Any, kernel_size: Any, call: Call) -> Array:
     """An image (N, C, H, W) from the columns of its windows, elements of several windows added up: the gradient of Im2col.
 
