@@ -211,6 +211,20 @@ def test_in_place_scatter_reads_before_it_writes() -> None:
     assert var.tolist() == [[4, 5], [6, 7], [4, 5], [6, 7]]
 
 
+def test_gather_over_its_own_indices() -> None:
+    """The output lies where the indices were: all of them count before it is written."""
+    x = np.arange(12, dtype=np.int64).reshape(3, 4)
+    for axis, batch, shape in ((1, 0, (3, 3)), (0, 0, (3, 4)), (1, 1, (3, 3))):
+        memory = np.zeros(12, np.int64)
+        picked = memory[:9].reshape(3, 3) if batch else memory[:3]
+        picked[...] = (2, 1, 0)
+        expected = np.take(x, [2, 1, 0], axis)
+        y, at = memory[: expected.size].reshape(shape), i64(axis).reshape(())
+        call = bind("GatherV2", [x, picked, at], [TensorSpec(dtypes.INT64, shape)], const=[2], batch_dims=batch)
+        call.function()(x, picked, at, y)
+        np.testing.assert_array_equal(y, expected)
+
+
 def test_many_duplicates_add_up_exactly_enough() -> None:
     x = np.full((200000, 1), 0.1, np.float32)
     got = run("UnsortedSegmentSum", x, np.zeros(200000, np.int32), i32(1), const=[2])

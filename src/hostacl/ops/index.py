@@ -99,6 +99,8 @@ def direct_gather(call: Call) -> Any:
         found = checked_indices(op, indices, x.shape[place])
         if np.may_share_memory(y, x):
             x = x.copy()
+        if np.may_share_memory(y, found):
+            found = found.copy()
         if batch == 0:
             np.take(x, found, axis=place, out=y, mode="clip")
         else:
