@@ -103,7 +103,7 @@ Finish BandReader::finish(const float* sums) const {
   return {sums, band_.sums_pitch(), static_cast<std::size_t>(band_.pitch), conv_.bias != nullptr ? conv_.bias + filter : nullptr,
           static_cast<std::size_t>(conv_.filters), static_cast<std::size_t>(rows_), static_cast<std::size_t>(columns_),
           conv_.out + first * kKindSize[conv_.out_kind], static_cast<std::size_t>(conv_.places()),
-          static_cast<std::size_t>(conv_.size[2]), nullptr};
+          static_cast<std::size_t>(conv_.size[2])};
 }
 
 }  // namespace hacl

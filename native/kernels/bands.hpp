@@ -1,5 +1,5 @@
 // Lines of the image, split by stride into planes in which the places of a band of the output, and of its padding, follow one another:
-// every element of the filter is then one offset. For few filters in a group, depthwise ones above all, and for pooling.
+// every element of the filter is then one offset. For few filters in a group, depthwise ones above all.
 #pragma once
 
 #include <algorithm>
@@ -47,10 +47,10 @@ class BandReader {
   void read(std::int64_t unit);  // groups one after the other, then bands, then images
   const float* planes() const { return image_; }
   std::int64_t group() const { return group_; }
-  std::int64_t place() const { return (deep_ * conv_.size[1] + top_) * conv_.size[2] + left_; }  // the first, in a plane of the output
   Finish finish(const float* sums) const;  // where the sums of this unit go
 
  private:
+  std::int64_t place() const { return (deep_ * conv_.size[1] + top_) * conv_.size[2] + left_; }  // the first, in a plane of the output
   void go_to(std::int64_t band);
   void fill(const char* x);
   void fill_phase(Fill& fill, std::int64_t deep, std::int64_t h, std::int64_t w);

@@ -168,7 +168,7 @@ class Worker {
       n = std::min(each - place, count_ - done);
       char* out = conv_.out + ((image * conv_.groups * conv_.filters + filter) * each + place) * kKindSize[conv_.out_kind];
       const Finish sums{sums_ + done, static_cast<std::size_t>(cut_.pitch), 0, conv_.bias != nullptr ? conv_.bias + filter : nullptr,
-                        static_cast<std::size_t>(rows_), 1, static_cast<std::size_t>(n), out, static_cast<std::size_t>(each), 0, nullptr};
+                        static_cast<std::size_t>(rows_), 1, static_cast<std::size_t>(n), out, static_cast<std::size_t>(each), 0};
       loops_.convolve.finish[conv_.out_kind](sums);
     }
   }

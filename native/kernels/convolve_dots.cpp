@@ -75,7 +75,7 @@ class Worker {
     for (std::int64_t image = 0; image < conv_.images; ++image) {
       char* out = conv_.out + (image * conv_.groups * conv_.filters + filter) * each * kKindSize[conv_.out_kind];
       const Finish sums{sums_ + image * each, kSumsPitch, 0, conv_.bias != nullptr ? conv_.bias + filter : nullptr,
-                        static_cast<std::size_t>(rows), 1, static_cast<std::size_t>(each), out, static_cast<std::size_t>(each), 0, nullptr};
+                        static_cast<std::size_t>(rows), 1, static_cast<std::size_t>(each), out, static_cast<std::size_t>(each), 0};
       loops_.convolve.finish[conv_.out_kind](sums);
     }
   }

@@ -1,4 +1,4 @@
-// The loops of convolutions and pooling at one SIMD level.
+// The loops of convolutions at one SIMD level.
 #pragma once
 
 #include <cstddef>
@@ -42,7 +42,6 @@ struct Finish {
   std::size_t rows, lines, n;
   void* out;
   std::size_t out_pitch, out_line_pitch;
-  const float* divisors;  // as out, instead of the bias
 };
 
 struct ConvolveLoops {
@@ -57,11 +56,6 @@ struct ConvolveLoops {
               float* c, std::size_t pitch);
   double (*dot)(const float* x1, const float* x2, std::size_t n);  // with sums as those of rows
   void (*finish[kNarrowKinds])(const Finish& finish);
-
-  // The largest, NaN when there is one, or the sum of the k lines, as few reads them, out of `extent` floats.
-  void (*largest)(const float* x, std::size_t extent, const std::int32_t* lines, std::size_t k, std::size_t places, float* results);
-  void (*sum)(const float* x, const std::int32_t* lines, std::size_t k, std::size_t places, float* results);
-  bool (*divide[kNarrowKinds])(const Finish& finish);  // false: a sum is not finite
 };
 
 }  // namespace hacl

@@ -5,6 +5,7 @@
 #include "kernels/convolve_loops.hpp"
 #include "kernels/elementwise.hpp"
 #include "kernels/fused.hpp"
+#include "kernels/pooling_loops.hpp"
 #include "kernels/reduce.hpp"
 #include "kernels/reduce_few.hpp"
 #include "kernels/remainder.hpp"
@@ -68,7 +69,7 @@ const Table HACL_JOIN(table_, HACL_LEVEL) = {
      HACL_NARROW(scatter_rows, , Maximum), HACL_NARROW(scatter_rows, , Minimum)},
     {HACL_NARROW(group_rows, , Add), HACL_NARROW(group_rows, , Subtract), {nullptr, nullptr, nullptr},
      HACL_NARROW(group_rows, , Maximum), HACL_NARROW(group_rows, , Minimum)},
-    {kBlockRows, kPanel, HACL_NARROW(conv_fill, ), conv_multiply, conv_few, conv_dot, HACL_NARROW(conv_finish, ),
-     pool_largest, pool_lines<Add>, HACL_NARROW(conv_divide, )}};
+    {kBlockRows, kPanel, HACL_NARROW(conv_fill, ), conv_multiply, conv_few, conv_dot, HACL_NARROW(conv_finish, )},
+    {{HACL_NARROW(line_largest, ), HACL_NARROW(line_sum, )}, {HACL_NARROW(rows_largest, ), HACL_NARROW(rows_mean, )}}};
 
 }  // namespace hacl

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "kernels/convolve_table.hpp"
+#include "kernels/pooling_table.hpp"
 
 namespace hacl {
 
@@ -92,6 +93,7 @@ struct Table {
   ScatterRows scatter_rows[kScatterOps][kNarrowKinds];
   GroupRows group_rows[kScatterOps][kNarrowKinds];  // nullptr: products
   ConvolveLoops convolve;
+  PoolingLoops pooling;
 };
 
 const Table& table();                            // the level in use

@@ -27,6 +27,18 @@ CASES = {
     "strides beyond the windows": ((2, 1, 20, 21), (2, 1, 4, 3), (1, 2, 1), (1, 6, 9), (1, 1, 1), (0, 0, 0)),
     "a long line": ((2, 1, 1, 3000), (2, 1, 1, 1500), (1, 1, 3), (1, 1, 2), (1, 1, 1), (0, 0, 1)),
     "many lines": ((1, 1, 4000, 3), (1, 1, 4000, 1), (1, 3, 3), (1, 1, 1), (1, 1, 1), (0, 1, 0)),
+    "a long line, every place": ((1, 1, 1, 2100), (1, 1, 1, 2102), (1, 1, 5), (1, 1, 1), (1, 1, 1), (0, 0, 3)),
+    "one column": ((2, 1, 37, 1), (2, 1, 19, 1), (1, 3, 3), (1, 2, 2), (1, 1, 1), (0, 1, 1)),
+    "windows larger than the image": ((3, 1, 4, 5), (3, 1, 4, 5), (1, 9, 11), (1, 1, 1), (1, 1, 1), (0, 4, 5)),
+    "wide padding": ((2, 1, 5, 40), (2, 1, 5, 40), (1, 5, 13), (1, 1, 1), (1, 1, 1), (0, 2, 6)),
+    "wide padding by 2": ((2, 1, 5, 90), (2, 1, 3, 46), (1, 5, 13), (1, 2, 2), (1, 1, 1), (0, 2, 7)),
+    "2x2 by 2, wide": ((2, 1, 6, 71), (2, 1, 3, 35), (1, 2, 2), (1, 2, 2), (1, 1, 1), (0, 0, 0)),
+    "4 by 2": ((2, 1, 3, 75), (2, 1, 2, 38), (1, 2, 4), (1, 2, 2), (1, 1, 1), (0, 0, 1)),
+    "5 by 2": ((2, 1, 3, 75), (2, 1, 2, 38), (1, 2, 5), (1, 2, 2), (1, 1, 1), (0, 0, 2)),
+    "1 by 2": ((2, 1, 3, 75), (2, 1, 2, 38), (1, 1, 1), (1, 2, 2), (1, 1, 1), (0, 0, 0)),
+    "dilated by 2": ((2, 1, 9, 75), (2, 1, 3, 36), (1, 3, 3), (1, 2, 2), (1, 2, 2), (0, 0, 1)),
+    "3x3 by 3": ((2, 1, 10, 65), (2, 1, 4, 22), (1, 3, 3), (1, 3, 3), (1, 1, 1), (0, 1, 1)),
+    "many rows in a window": ((1, 1, 65, 800), (1, 1, 2, 400), (1, 64, 1), (1, 1, 2), (1, 1, 1), (0, 0, 0)),
     "one element": ((4, 1, 1, 1), (4, 1, 1, 1), (1, 1, 1), (1, 1, 1), (1, 1, 1), (0, 0, 0)),
 }
 
@@ -54,6 +66,33 @@ def test_largest(case: str, dtype: Any) -> None:
     assert _kernels.pool_max(x, out, *windows) is True
     for place in places(to):
         np.testing.assert_array_equal(out[(slice(None), *place)].astype(np.float64), elements(x, place, windows).max(-1))
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("stride", [1, 2, 3])
+def test_a_nan_at_every_place(dtype: Any, stride: int) -> None:
+    x, windows = np.zeros((1, 1, 3, 41), dtype), ((1, 2, 3), (1, 1, stride), (1, 1, 1), (0, 1, 1))
+    out = np.zeros((1, 1, 3, 40 // stride + 1), dtype)
+    for place in places(x.shape):
+        x[(0, *place)] = np.nan
+        assert _kernels.pool_max(x, out, *windows) is True
+        want = [np.isnan(elements(x, one, windows)).any() for one in places(out.shape)]
+        np.testing.assert_array_equal(np.isnan(out.astype(np.float64)).reshape(-1), want)
+        x[(0, *place)] = 0
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("stride", [1, 2, 3])
+def test_the_first_of_equal_elements(dtype: Any, stride: int) -> None:
+    values, chances = [-1.0, -0.0, 0.0, np.inf, -np.inf], [0.4, 0.2, 0.2, 0.01, 0.19]
+    x = np.random.default_rng(4).choice(values, (2, 1, 9, 80), p=chances).astype(dtype)
+    out, windows = np.zeros((2, 1, 9, 79 // stride + 1), dtype), ((1, 3, 3), (1, 1, stride), (1, 1, 1), (0, 1, 1))
+    assert _kernels.pool_max(x, out, *windows) is True
+    for place in places(out.shape):
+        part = elements(x, place, windows)
+        want = part[np.arange(2), part.argmax(-1)]
+        np.testing.assert_array_equal(out[(slice(None), *place)].astype(np.float64), want)
+        np.testing.assert_array_equal(np.signbit(out[(slice(None), *place)]), np.signbit(want))
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
