@@ -1,4 +1,5 @@
 // Functions over the last axis.
+#include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <cstring>
@@ -46,11 +47,22 @@ bool view_rows(PyObject* object, const char* name, View* x, Owned* held) {
   return x->dense || replace_by_copy(x, argument, held);
 }
 
+constexpr double kNearlyOne = 1.0625;
+
+// log of the sum of exp(x - max). Where one element is nearly all of it, the others are summed alone: beside 1 they would be lost.
+double log_of_exp_sum(const float* x, float max, std::size_t n) {
+  const double sum = table().row_exp_sum(x, max, nullptr, n);
+  if (!(sum < kNearlyOne)) return std::log(sum);
+  const std::size_t top = static_cast<std::size_t>(std::find(x, x + n, max) - x);
+  const double before = table().row_exp_sum(x, max, nullptr, top);
+  return std::log1p(before + table().row_exp_sum(x + top + 1, max, nullptr, n - top - 1));
+}
+
 void softmax_row(const float* x, float* y, std::size_t n, bool logarithm) {
   const Table& t = table();
   const float max = t.row_max(x, n);
-  const double sum = t.row_exp_sum(x, max, logarithm ? nullptr : y, n);
-  if (logarithm) return t.row_subtract(x, max, static_cast<float>(std::log(sum)), y, n);
+  if (logarithm) return t.row_subtract(x, max, static_cast<float>(log_of_exp_sum(x, max, n)), y, n);
+  const double sum = t.row_exp_sum(x, max, y, n);
   const float factor = static_cast<float>(1 / sum);
   t.binary[kMultiply][kFloat](y, true, &factor, false, y, n);
 }

@@ -49,6 +49,18 @@ def test_softmax_of_large_and_special_values() -> None:
     np.testing.assert_allclose(out, softmax(x.astype(np.float64)), rtol=1e-6, equal_nan=True)
 
 
+@pytest.mark.parametrize("dtype", [BF16, np.dtype(np.float32)], ids=str)
+@pytest.mark.parametrize("columns", COLUMNS[1:])
+def test_log_softmax_of_nearly_all_of_the_sum_is_not_lost(columns: int, dtype: Any) -> None:
+    x = np.linspace(-70, -20, 4 * columns).reshape(4, columns).astype(dtype)
+    for row, top in enumerate((0, columns // 2, columns - 1, 3)):
+        x[row, top] = 5
+    others = np.sum(np.exp(x.astype(np.float64) - 5) * (x < 5), -1)
+    out = np.empty_like(x)
+    _kernels.log_softmax(x, out)
+    np.testing.assert_allclose(out.max(-1).astype(np.float64), -np.log1p(others), rtol=TOLERANCE[dtype] + 1e-5)
+
+
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 @pytest.mark.parametrize("columns", COLUMNS)
 def test_row_reductions(columns: int, dtype: Any) -> None:

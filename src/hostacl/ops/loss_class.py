@@ -13,6 +13,7 @@ from hostacl.ops.dims import Shape
 from hostacl.ops.loss import REDUCTIONS, reduced, reduction_of
 from hostacl.ops.registry import kernel
 from hostacl.ops.shapes import broadcast_shapes, rank_is
+from hostacl.ops.softmax import log_exp_sum
 from hostacl.tensors import dtypes
 
 Array = NDArray[Any]
@@ -78,7 +79,7 @@ def log_softmax_of(features: Array) -> Array:
     """The log-softmax along axis 1, in float64."""
     wide = features.astype(np.float64)
     shifted = wide - np.max(wide, axis=1, keepdims=True, initial=-np.inf)
-    return np.asarray(shifted - np.log(np.sum(np.exp(shifted), axis=1, keepdims=True)))
+    return np.asarray(shifted - log_exp_sum(shifted, (1,)))
 
 
 @kernel("SoftmaxCrossEntropyWithLogits", shape=logits_shape)
@@ -88,7 +89,7 @@ def softmax_cross_entropy_with_logits(features: Array, labels: Array) -> tuple[A
     logs = log_softmax_of(np.broadcast_to(features, full))
     wanted = np.broadcast_to(labels, full).astype(np.float64)
     terms = np.where(wanted == 0, 0, wanted * logs)
-    return -np.sum(terms, axis=1), np.exp(logs) - wanted
+    return -np.sum(terms, axis=1), np.where(wanted == 1, np.expm1(logs), np.exp(logs) - wanted)
 
 
 def sparse_shape(call: Call) -> list[Shape]:
@@ -110,7 +111,7 @@ def sparse_softmax_cross_entropy_with_logits(features: Array, labels: Array, cal
         raise call.refuse("HA510", f"labels has {int(labels[wrong][0])}; allowed: 0..{features.shape[1] - 1}, the classes.")
     logs, rows = log_softmax_of(features), np.arange(len(labels))
     gradient = np.exp(logs)
-    gradient[rows, labels] -= 1
+    gradient[rows, labels] = np.expm1(logs[rows, labels])
     return -logs[rows, labels], gradient
 
 

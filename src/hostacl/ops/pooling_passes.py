@@ -78,6 +78,7 @@ def mean_into(x: Array, out: Array, windows: Sequence[Window], padding: bool, di
         _kernels.axis_sum(x.reshape(lines), out.reshape(lines[0], lines[2]), float(divisor or lines[1]))
         return
     counts = divisors(x, windows, padding, divisor)
+    x = x.copy() if np.may_share_memory(x, out) else x  # the native loop writes before it knows whether a sum is too large
     planes = last_axes(x, out, windows)
     if planes is not None:
         each = np.broadcast_to(counts.astype(np.float32), out.shape[min(one.axis for one in windows) :])

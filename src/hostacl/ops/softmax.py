@@ -49,3 +49,10 @@ def softmax_v2(x: Array, axes: Sequence[int]) -> Array:
         return x
     shifted = np.exp(x - np.max(x, axis=over, keepdims=True))
     return shifted / np.sum(shifted, axis=over, keepdims=True)
+
+
+def log_exp_sum(shifted: Array, over: tuple[int, ...]) -> Array:
+    """log Σ e^shifted over axes, kept, where the largest is 0: what is little beside e^0 = 1 is not lost."""
+    largest = shifted == 0
+    others = np.sum(np.where(largest, 0, np.exp(shifted)), axis=over, keepdims=True)
+    return np.asarray(np.log1p(others + (np.count_nonzero(largest, axis=over, keepdims=True) - 1)))

@@ -19,7 +19,7 @@ from hostacl.ops.pooling import tiles
 from hostacl.ops.registry import kernel
 from hostacl.ops.shapes import axes as checked_axes
 from hostacl.ops.shapes import broadcast_shapes, rank_is
-from hostacl.ops.softmax import softmax_v2
+from hostacl.ops.softmax import log_exp_sum, softmax_v2
 from hostacl.tensors import dtypes
 
 Array = NDArray[Any]
@@ -49,7 +49,7 @@ def log_softmax_v2(logits: Array, axes: Sequence[int]) -> Array:
     if logits.size == 0:
         return logits
     shifted = logits - np.max(logits, axis=over, keepdims=True)
-    return shifted - np.log(np.sum(np.exp(shifted), axis=over, keepdims=True))
+    return shifted - log_exp_sum(shifted, over)
 
 
 def masked_shape(call: Call) -> Shape:
