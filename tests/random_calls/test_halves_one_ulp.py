@@ -19,7 +19,9 @@ KINDS = ("same shape", "long", "broadcast", "attributes varied", "optional prese
 SEEDS = range(100, 104)
 """Not those of the other tests."""
 
-SIZES: dict[str, tuple[float, float]] = {"usual": (0, 0), "of any size": (-24, 14), "small": (-30, -12), "large": (4, 10)}
+SIZES: dict[str, tuple[float, float]] = {
+    "usual": (0, 0), "of any size": (-24, 14), "small": (-30, -12), "large": (4, 10), "nearly one": (-0.02, 0.02),
+}  # fmt: skip
 """Between which powers of two the drawn numbers' sizes are; both 0: as they are drawn."""
 
 OPERATORS = [name for name in implemented() if usage.families().get(name) in FAMILIES and find_oracle(name)]
@@ -33,7 +35,7 @@ def of_size(low: float, high: float) -> Any:
     def draw(rng: Any, code: int, shape: Any, special: bool, least: float | None, most: float | None) -> Any:
         if special or (low, high) == (0, 0) or (least is not None and most != -least):
             return usual(rng, code, shape, special, least, most)
-        signs = rng.choice(np.array([-1.0, 1.0]), shape)
+        signs = rng.choice(np.array([1.0 if high - low < 1 else -1.0, 1.0]), shape)
         return np.asarray(signs * np.exp2(rng.uniform(low, high, shape))).astype(dtypes.numpy_dtype(code))
 
     return draw

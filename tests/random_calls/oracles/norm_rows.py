@@ -42,7 +42,8 @@ def layered(x: Any, start: int, eps: float, gamma: Any, beta: Any, source: Any =
     slack = slack + (0 if beta is None else finite(beta) * 2.0**-21)
     root_slack = finite(root) * (2.0**-20 + lost * lost + 4 * lost)
     huge = top + finite(source) > 3e38  # a sum may overflow on the way
-    return (Within(y, np.where(huge, np.inf, slack)), Within(mean, np.where(huge, np.inf, (top + finite(mean)) * 2.0**-20)),
+    mean_slack = (top + finite(source) + finite(mean)) * 2.0**-20
+    return (Within(y, np.where(huge, np.inf, slack)), Within(mean, np.where(huge, np.inf, mean_slack)),
             close(spread, top * top), Within(root, np.where(huge, np.inf, root_slack)))  # fmt: skip
 
 
