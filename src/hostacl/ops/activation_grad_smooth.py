@@ -25,6 +25,9 @@ Array = NDArray[Any]
 FAR = 40.0
 """Above, slopes of gates are 1 in every type that arrives here."""
 
+NONZERO = 700.0
+"""Below minus it slopes of gates are 0 in float32 but not here: times infinity they are not NaN."""
+
 
 def conjugated(y: Array, conjugate: bool) -> Array:
     """The array in float64, complex as it is, conjugated where asked."""
@@ -143,14 +146,14 @@ def gelu_grad_v2(dy: Array, x: Array, approximate: str) -> Array:
 @kernel("FastGeluGrad", shape=broadcast("dy", "x"), direct=in_blocks)
 def fast_gelu_grad(dy: Array, x: Array) -> Array:
     """dy times the slope of x·sigmoid(1.702·x)."""
-    held = np.clip(wide(x), -440, FAR)
+    held = np.clip(wide(x), -NONZERO / 1.702, FAR)
     return dy * gate_slope(held, 1.702 * held, 1.702)
 
 
 @kernel("SiluGrad", shape=broadcast("dy", "x"), direct=in_blocks)
 def silu_grad(dy: Array, x: Array) -> Array:
     """dy times the slope of x·sigmoid(x): s·(1 + x·(1 - s))."""
-    held = np.clip(wide(x), -750, FAR)
+    held = np.clip(wide(x), -NONZERO, FAR)
     return dy * gate_slope(held, held, 1)
 
 
@@ -158,7 +161,7 @@ def silu_grad(dy: Array, x: Array) -> Array:
 def swish_grad(grad: Array, x: Array, scale: float) -> Array:
     """grad times the slope of x·sigmoid(scale·x); y, Swish's value at x, is not needed."""
     held = wide(x)
-    inner = np.clip(scale * held, -750, 750)
+    inner = np.clip(scale * held, -NONZERO, NONZERO)
     s = sigmoid(inner)
     return grad * (s + s * sigmoid(-inner) * inner)
 
@@ -166,10 +169,10 @@ def swish_grad(grad: Array, x: Array, scale: float) -> Array:
 @kernel("MishGrad", shape=broadcast("grad", "x", "tanhx"))
 def mish_grad(grad: Array, x: Array, tanhx: Array | None) -> Array:
     """grad times the slope of x·t, t = tanh(log(1 + e^x)): t + x·sigmoid(x)·(1 - t²); t is tanhx where that is given."""
-    held = np.clip(wide(x), -750, FAR)
+    held = np.clip(wide(x), -NONZERO, FAR)
     if tanhx is not None:
         t = wide(tanhx)
-        held = np.clip(wide(x), -750, np.finfo(np.float64).max)  # a t that is not x's may leave it a slope
+        held = np.clip(wide(x), -NONZERO, np.finfo(np.float64).max)  # a t that is not x's may leave it a slope
         return grad * (t + held * sigmoid(held) * ((1 - t) * (1 + t)))
     power = np.exp(held)
     n = power * (power + 2)

@@ -121,12 +121,17 @@ def binary_cross_entropy(x: Array, y: Array, weight: Array | None, reduction: st
     return reduced(loss if weight is None else loss * weight, reduction)
 
 
-def sigmoid_loss(predict: Array, target: Array, pos_weight: Any = None) -> Array:
-    """max(x, 0) - x·z + log(1 + e^-|x|); with pos_weight p: (1 - z)·x + (1 + (p - 1)·z)·log(1 + e^-x)."""
-    wide, wanted = predict.astype(np.float64), target.astype(np.float64)
-    if pos_weight is None:
-        return np.maximum(wide, 0) - wide * wanted + np.log1p(np.exp(-np.abs(wide)))
-    return (1 - wanted) * wide + (1 + (pos_weight - 1.0) * wanted) * soft_plus(-wide)
+def sigmoid_loss(predict: Array, target: Array) -> Array:
+    """max(x, 0) - x·z + log(1 + e^-|x|)."""
+    wide = predict.astype(np.float64)
+    return np.maximum(wide, 0) - wide * target.astype(np.float64) + np.log1p(np.exp(-np.abs(wide)))
+
+
+def weighted_sigmoid_loss(predict: Array, target: Array, positive: Any) -> Array:
+    """p·z·log(1 + e^-x) + (1 - z)·log(1 + e^x), put together so that neither cancels the other and large x keep their limit."""
+    wide, wanted, weight = (np.asarray(one, np.float64) for one in (predict, target, positive))
+    far = wide * np.where(wide < 0, -weight * wanted, 1 - wanted)
+    return far + (1 + (weight - 1) * wanted if np.any(weight != 1) else 1) * np.log1p(np.exp(-np.abs(wide)))
 
 
 @kernel("SigmoidCrossEntropyWithLogits", shape=paired("predict", "target"))
@@ -141,9 +146,9 @@ def sigmoid_cross_entropy_with_logits_v2(
 ) -> Any:
     """The cross entropy of sigmoid(predict) and target, times weight, without overflow; pos_weight scales what target asks for.
 
-    Each (none), summed up or averaged.
+    Each (none), summed up or averaged. NaN where an infinite predict is what target says: there it is 0 times infinity.
     """
-    loss = sigmoid_loss(predict, target, pos_weight)
+    loss = weighted_sigmoid_loss(predict, target, 1.0 if pos_weight is None else pos_weight)
     return reduced(loss if weight is None else loss * weight, reduction)
 
 

@@ -27,6 +27,15 @@ seconds = {
 }  # fmt: skip
 
 
+@shapes("MishGrad")
+def with_value(d: Dice) -> None:
+    """tanhx is a tanh of something, x's or not."""
+    for name, shape in zip(("grad", "x"), shapes_ := d.shapes_that_broadcast(2), strict=True):
+        d.tensor(name, shape)
+    if d.optional("tanhx"):
+        d.tensor("tanhx", np.tanh(d.rng.normal(0, 3, shapes_[1])))
+
+
 @shapes(*with_attributes)
 def two_tensors(d: Dice) -> None:
     if d.decl("y") is not None and d.prototype.op_type in ("GeluGrad", "SwishGrad"):
@@ -211,7 +220,7 @@ def swish(grad: Any, x: Any, scale: float) -> Any:
 
 @oracle("MishGrad", family=FAMILY)
 def mish(grad: Any, x: Any, tanhx: Any) -> Any:
-    x = held(x, 700) if tanhx is None else np.maximum(x, -700)
+    x = held(x, 700) if tanhx is None else np.clip(x, -700, 1e308)
     t = np.tanh(np.logaddexp(0, x)) if tanhx is None else tanhx
     rest = 1 - t**2 if tanhx is not None else 1 / np.cosh(np.logaddexp(0, x)) ** 2
     return grad * (t + x * special.expit(x) * rest)

@@ -96,7 +96,8 @@ def logits(predict: Any, target: Any) -> Any:
 def logits_v2(predict: Any, target: Any, weight: Any, pos_weight: Any, reduction: str) -> Any:
     p = 1.0 if pos_weight is None else pos_weight
     share = 1 if pos_weight is None else 1 + (p - 1) * target
-    loss = (1 - target) * predict + share * np.logaddexp(0, -predict)  # as torch has it, infinite targets too
+    loss = p * target * np.logaddexp(0, -predict) + (1 - target) * np.logaddexp(0, predict)
+    loss = np.where(np.isinf(target), (1 - target) * predict + share * np.logaddexp(0, -predict), loss)  # as torch has it
     sizes = (finite(p * target * predict) + finite((1 - target) * predict) + finite(p * target) + 1) * (
         1.0 if weight is None else finite(weight)
     )
