@@ -78,3 +78,48 @@ def test_only_the_batch_is_added_up():
     x = np.ones((2, 3, 3), np.int8)
     with pytest.raises(Refused, match=r"HA519.*allowed: \[0\]"):
         bind("QuantMatmulReduceSum", [x, x, np.array([1])], const=[2], dtype=27)
+
+
+MANY = 140_000
+"""So many products of 127 by 127 leave int32."""
+WIDE, TALL = np.full((1, MANY), 127, np.int8), np.full((MANY, 1), 127, np.int8)
+SCALE, LARGEST = np.array([2.0**-20], np.float32), np.array([2**31 - 1], np.int32)
+EXACT = MANY * 127 * 127 / 2**20
+
+
+def single(code: int, *shape: int) -> list[TensorSpec]:
+    return [TensorSpec(code, shape)]
+
+
+@pytest.mark.parametrize("bias", [None, LARGEST], ids=["alone", "with the largest bias"])
+def test_sums_beyond_int32_are_exact_where_they_are_scaled(bias):
+    half = single(dtypes.FLOAT16, 1, 1)
+    want = np.float16(EXACT + (0 if bias is None else bias[0] / 2**20))
+    assert run("QuantBatchMatmulV3", WIDE, TALL, SCALE, None, bias, outputs=half, dtype=1)[0, 0] == want
+    assert run("QuantBatchMatmulV4", WIDE, TALL, bias, None, SCALE, outputs=half, dtype=1)[0, 0] == want
+    plus = np.zeros(1, np.int32) if bias is None else bias
+    packed = np.array([encoded(2.0**-20)], np.uint64)
+    assert run("QuantBatchMatmul", WIDE, TALL, plus, packed, outputs=half)[0, 0] == want
+    x, filters = WIDE.reshape(1, -1, 1, 1), WIDE.reshape(1, -1, 1, 1)
+    y = run(
+        "QuantConv2D", x, filters, packed, bias, outputs=[TensorSpec(dtypes.FLOAT16, (1, 1, 1, 1), 0)], layout=0,
+        strides=[1, 1, 1, 1], pads=[0, 0, 0, 0], dtype=1,
+    )  # fmt: skip
+    assert y[0, 0, 0, 0] == want
+
+
+@pytest.mark.parametrize("row", [2**31 - 1, -(2**31)])
+def test_an_int32_bias_does_not_turn_a_large_product_round(row):
+    x, one, bias = np.array([[row]], np.int32), np.ones(1, np.float32), np.array([np.sign(row) * 9], np.int32)
+    y = run("DequantBias", x, one / 2**20, one, bias, outputs=single(dtypes.FLOAT16, 1, 1), output_dtype=1)
+    assert y[0, 0] == np.float16(np.sign(row) * 2048)
+
+
+def test_int32_results_beyond_int32_wrap():
+    total = MANY * 127 * 127 - 2**32
+    for op, inputs, attrs in (("MatMulV2", (WIDE, TALL), {}), ("BatchMatMulV2", (WIDE, TALL), {}),
+                              ("QuantBatchMatmulV3", (WIDE, TALL, SCALE), {"dtype": 3})):  # fmt: skip
+        assert run(op, *inputs, outputs=single(dtypes.INT32, 1, 1), **attrs)[0, 0] == total
+    y = run("Conv2D", WIDE.reshape(1, -1, 1, 1), WIDE.reshape(1, -1, 1, 1), layout=0, strides=[1, 1, 1, 1], pads=[0, 0, 0, 0])
+    assert y.dtype == np.int32
+    assert y[0, 0, 0, 0] == total

@@ -115,6 +115,11 @@ def summed(value: Any, magnitude: Any, terms: int, bits: int = 24) -> Within:
     return Within(value, np.where((size < 3.4e38) | (bits > 24), size * (max(terms, 1) * 2.0**-bits), np.inf))
 
 
+def beyond(size: Any) -> Any:
+    """The room of sums whose sizes add up to more than float32 holds: on the way they may overflow, so anything may come out."""
+    return np.where(np.asarray(size, np.float64) < 3.4e38, 0.0, np.inf)
+
+
 def finite(x: Any) -> Any:
     """Absolute values, 0 for infinities and NaN."""
     return np.where(np.isfinite(x), np.abs(x), 0)

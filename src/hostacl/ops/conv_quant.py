@@ -14,6 +14,7 @@ from hostacl.ops.conv import conv, conv_shape, named_dims
 from hostacl.ops.conv_axes import axes_like, data_letters
 from hostacl.ops.conv_cuts import conv_cuts
 from hostacl.ops.dims import Shape
+from hostacl.ops.matmul import with_whole
 from hostacl.ops.quant_scales import check_counts, factors, refuse_given
 from hostacl.ops.registry import kernel
 from hostacl.ops.run import Out
@@ -40,8 +41,10 @@ def quant_conv_2d(
 
     A 64-bit scale holds a float32 in its lower half: one in all or one for each output channel.
     """
-    total = conv(x, filter, bias, None, strides, pads, dilations, groups, data_format, offset_x, formats, out)
+    total = conv(x, filter, None, None, strides, pads, dilations, groups, data_format, offset_x, formats, out)
     factor = factors(scale.reshape(-1))
     layout = axes_like(out[0].format, data_letters(formats["x"], data_format, 4))
     by = factor.reshape(()) if factor.size == 1 else per_channel(factor, total.shape, (layout.index("C"),))
+    if bias is not None:
+        total = with_whole(total, per_channel(bias.reshape(-1), total.shape, (layout.index("C"),)))
     return np.multiply(total, by, dtype=np.float64)

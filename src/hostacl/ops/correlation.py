@@ -20,6 +20,9 @@ Array = NDArray[Any]
 TILE_BYTES = 4 << 20
 """What the columns of one tile may take."""
 
+FIT_INT32 = 1 << 15
+"""So many products of 8-bit numbers less an offset add up to what int32 holds."""
+
 PART_BYTES = 4 << 20
 """What the images of a part may take whose results go to another order of axes."""
 
@@ -43,12 +46,13 @@ _workspace = _Workspace()
 
 
 def correlate(x: Array, weight: Array, geometry: Geometry, groups: int, bias: Array | None = None) -> Array:
-    """Grouped cross-correlation of NCDHW images with OIDHW filters, and a bias; integers give int32, others their type."""
+    """Grouped cross-correlation of NCDHW images with OIDHW filters, and a bias; integers give int32 (int64 where that may not hold it), others theirs."""
     sizes = [
         (extent + before + after - (k - 1) * d - 1) // s + 1
         for extent, k, s, d, (before, after) in zip(x.shape[2:], weight.shape[2:], *geometry, strict=True)
     ]
-    y = np.empty((x.shape[0], weight.shape[0], *sizes), np.int32 if x.dtype.kind in "iu" else x.dtype)
+    whole = np.int32 if prod(weight.shape[1:]) < FIT_INT32 else np.int64
+    y = np.empty((x.shape[0], weight.shape[0], *sizes), whole if x.dtype.kind in "iu" else x.dtype)
     if x.dtype == np.float32:
         correlate_into(x, weight, geometry, groups, bias, y)
         return y

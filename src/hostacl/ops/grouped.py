@@ -15,7 +15,7 @@ from hostacl.ops.call import Call, Unknown
 from hostacl.ops.dims import Dim, Shape
 from hostacl.ops.gemm import flipped
 from hostacl.ops.grouped_cuts import column_cuts, pair_cuts, with_groups
-from hostacl.ops.matmul import product
+from hostacl.ops.matmul import product, with_whole
 from hostacl.ops.quant_scales import columns, factors, finished
 from hostacl.ops.registry import kernel
 from hostacl.ops.run import Out
@@ -219,7 +219,7 @@ class Lists:
             weight = weight if moved is None else weight + moved.reshape(-1, weight.shape[1])
             weight = weight * factor.reshape(-1, weight.shape[1])
         total = product(x, weight)
-        total = total if bias is None else total + bias.reshape(-1)
+        total = total if bias is None else with_whole(total, bias.reshape(-1))
         if scale is None and token is None:
             return total
         by = columns(factors(scale)) if scale is not None else np.float64(1)

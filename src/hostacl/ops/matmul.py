@@ -24,7 +24,10 @@ CHUNK = 2**20
 
 
 def product(x1: Array, x2: Array) -> Array:
-    """The matrix product: floats by BLAS in their type, integers exactly modulo 2^32 (2^64 for 64 bits)."""
+    """The matrix product: floats by BLAS in their type, integers exactly, as int64 what int32 may not hold.
+
+    Beyond 2^53 integers are right modulo 2^32 alone (of 64 bits: 2^64).
+    """
     if x1.dtype.kind not in "iub":
         return np.matmul(x1, x2)
     if x1.dtype.itemsize > 4:
@@ -33,8 +36,14 @@ def product(x1: Array, x2: Array) -> Array:
     if size < EXACT_FLOAT32:
         return np.matmul(x1.astype(np.float32), x2.astype(np.float32)).astype(np.int32)
     if size < EXACT_FLOAT64:
-        return np.matmul(x1.astype(np.float64), x2.astype(np.float64)).astype(np.int64).astype(np.int32)
+        total = np.matmul(x1.astype(np.float64), x2.astype(np.float64)).astype(np.int64)
+        return total if size > np.iinfo(np.int32).max else total.astype(np.int32)
     return _wrapped(x1, x2)
+
+
+def with_whole(total: Array, bias: Array) -> Array:
+    """A product plus a bias; of integers as int64, which holds every sum."""
+    return np.add(total, bias, dtype=np.int64) if total.dtype.kind == bias.dtype.kind == "i" else np.asarray(total + bias)
 
 
 def _largest(x: Array) -> int:

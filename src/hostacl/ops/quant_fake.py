@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from hostacl.ops import dims
 from hostacl.ops.call import Call
 from hostacl.ops.dims import Shape
+from hostacl.ops.matmul import with_whole
 from hostacl.ops.norm_layer import rms_norm
 from hostacl.ops.quant import held
 from hostacl.ops.quant_scales import check_counts, columns, encoded_offsets, factors, finished
@@ -138,7 +139,7 @@ def dequant_bias(
 
     An int32 bias is added to x before the scales.
     """
-    total = x if bias is None or bias.dtype.kind == "f" else x + bias.reshape(-1)
+    total = x if bias is None or bias.dtype.kind == "f" else with_whole(x, bias.reshape(-1))
     scale, rows = columns(factors(weight_scale)), None if activate_scale is None else activate_scale.reshape(-1, 1)
     plus = columns(bias) if bias is not None and bias.dtype.kind == "f" else None
 

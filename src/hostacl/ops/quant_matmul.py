@@ -11,7 +11,7 @@ from hostacl.ops import dims
 from hostacl.ops.call import Call
 from hostacl.ops.dims import Shape
 from hostacl.ops.gemm import flipped
-from hostacl.ops.matmul import product, product_shape
+from hostacl.ops.matmul import product, product_shape, with_whole
 from hostacl.ops.matmul_cuts import permuted_cuts, product_cuts
 from hostacl.ops.quant_scales import (
     check_counts,
@@ -73,7 +73,7 @@ def quant_batch_matmul_v3(
     """
     total = product(flipped(x1, transpose_x1), flipped(x2, transpose_x2))
     if bias is not None and bias.dtype.kind == "i":
-        total = total + bias
+        total = with_whole(total, bias)
     if out[0].code == dtypes.INT32:
         return total
     moved = encoded_offsets(scale) if offset is None else offset
@@ -169,7 +169,7 @@ def quant_batch_matmul_v4(
     """
     total, by_column, by_row = dequantized_product(x1, x2, (x1_scale, x2_scale), call)
     if bias is not None and bias.dtype.kind == "i":
-        total = total + bias
+        total = with_whole(total, bias)
     ready = Ending(columns(by_column), by_row, bias)
     if out[0].code != dtypes.INT8:
         return ready.of(total, out[0].code)
@@ -288,5 +288,5 @@ def quant_batch_matmul(
     x1: Array, x2: Array, bias: Array, deq_scale: Array, adj_x1: bool, adj_x2: bool, out: tuple[Out, ...]
 ) -> Array:  # fmt: skip
     """(x1 · x2 + bias)·deq_scale, exact up to the one rounding; a 64-bit scale holds a float32 in its lower half."""
-    total = product(flipped(x1, adj_x1), flipped(x2, adj_x2)) + bias
+    total = with_whole(product(flipped(x1, adj_x1), flipped(x2, adj_x2)), bias)
     return Ending(columns(factors(deq_scale)), None, None).of(total, out[0].code)

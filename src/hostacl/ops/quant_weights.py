@@ -14,7 +14,7 @@ from hostacl.ops.call import Call
 from hostacl.ops.dims import Shape
 from hostacl.ops.gemm import flipped
 from hostacl.ops.grouped import row_groups
-from hostacl.ops.matmul import product, product_shape
+from hostacl.ops.matmul import product, product_shape, with_whole
 from hostacl.ops.matmul_cuts import along
 from hostacl.ops.pooling import tiles
 from hostacl.ops.quant import held
@@ -151,7 +151,7 @@ def quantized(x: Array, smooth: Array | None, scale: Array | None, mode: str) ->
 def dequantized(total: Array, bias: Array | None, weight_scale: Array, scales: Array) -> Array:
     """Rows of products, with an int32 bias, times the scales of columns and rows."""
     if bias is not None:
-        total = total + bias.reshape(-1)
+        total = with_whole(total, bias.reshape(-1))
     factor = columns(factors(weight_scale))
     return finished(total, lambda rows, part: rows * factor * scales[part][:, None], dtypes.FLOAT)
 

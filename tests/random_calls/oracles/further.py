@@ -11,7 +11,7 @@ import numpy as np
 from hostacl.tensors import dtypes
 from random_calls import values
 from random_calls.dice import Dice
-from random_calls.oracle import Within, finite, oracle, shapes
+from random_calls.oracle import Within, beyond, finite, oracle, shapes
 
 
 @shapes("BNLL", "Relu6D", "ThresholdedRelu")
@@ -174,4 +174,4 @@ def by_equation(x: Any, equation: str) -> Any:
         total[where] += term
         bound[where] += 0 if whole else float(finite(np.asarray(term)))
     count = math.prod(sizes[letter] for letter in letters)
-    return total if whole else Within(total, bound * (count + 8) * 2.0**-23)
+    return total if whole else Within(total, bound * (count + 8) * 2.0**-23 + beyond(bound))

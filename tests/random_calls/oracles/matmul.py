@@ -120,4 +120,5 @@ def gemm(a: Any, b: Any, c: Any, alpha: Any, beta: Any, transpose_a: bool, trans
         return scaled + kept
     scaled = scaled.astype(np.float64)
     wide = np.nan_to_num(np.abs(scaled) + np.abs(kept), posinf=0) * 2.0**-22
-    return Within(scaled + (np.zeros(c.shape) if rest == 0 else kept), abs(float(factor)) * slack + wide)
+    room = np.where(np.isinf(slack), slack, abs(float(factor)) * slack)  # what overflows is not 0 times a factor of 0
+    return Within(scaled + (np.zeros(c.shape) if rest == 0 else kept), room + wide)

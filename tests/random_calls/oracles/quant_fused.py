@@ -10,7 +10,7 @@ from scipy import special
 from hostacl.tensors import dtypes, formats
 from hostacl.tensors.spec import TensorSpec
 from random_calls.dice import Dice, Tensor
-from random_calls.oracle import Any_, Within, finite, oracle, shapes
+from random_calls.oracle import Any_, Within, beyond, finite, oracle, shapes
 from random_calls.oracles.conv import LETTERS, convolution, convolve
 from random_calls.oracles.matmul import sizes
 from random_calls.oracles.quant import held, spread, whole
@@ -179,7 +179,9 @@ def flat(x: Any, kronecker_p1: Any, kronecker_p2: Any, clip_ratio: float) -> Any
     size = turned(finite(x), finite(kronecker_p1), finite(kronecker_p2))
     scale = np.array([np.nan if np.isnan(one).any() else np.max(np.abs(one), initial=0.0) for one in y]) * clip_ratio / 7
     error = (np.nan_to_num(size / scale[:, None, None], posinf=0) + 8) * (x.shape[1] + x.shape[2] + 8) * 2.0**-22
-    return near(y / scale[:, None, None], dtypes.INT4, error), Within(scale, np.max(size, axis=(1, 2), initial=0) * 2.0**-16)
+    room = beyond(np.nan_to_num(np.max(size, axis=(1, 2), initial=0), nan=np.inf))
+    slack = np.max(size, axis=(1, 2), initial=0) * 2.0**-16 + room
+    return near(y / scale[:, None, None], dtypes.INT4, error + room[:, None, None]), Within(scale, slack)
 
 
 @shapes("QuantUpdateScatter")
@@ -323,5 +325,4 @@ def quantised_convolution(
     place = LETTERS[dice.outputs["y"][2]].index("C")
     by = dice.values["true scale"]
     shape = [-1 if axis == place else 1 for axis in range(4)]
-    total = (total + 2**31) % 2**32 - 2**31
     return total.astype(np.float64) * (by if by.size == 1 else by.reshape(shape))

@@ -9,7 +9,7 @@ import numpy as np
 from hostacl.tensors import dtypes
 from hostacl.tensors.spec import TensorSpec
 from random_calls.dice import Dice, Tensor
-from random_calls.oracle import Within, finite, oracle, shapes
+from random_calls.oracle import Within, beyond, finite, oracle, shapes
 from random_calls.oracles.matmul import sizes
 from random_calls.oracles.quant_matmul import powers, rounded, total_of
 
@@ -62,7 +62,7 @@ def weight_product(x: Any, quant_scale: Any, quant_offset: Any, bias: Any, trans
     code = dice.outputs["y"][0]
     if code == dtypes.INT8:
         return rounded(y * quant_scale + (0 if quant_offset is None else quant_offset), dtypes.INT8)
-    return Within(y, (size + finite(y)) * (2 * a.shape[-1] + 8) * 2.0**-24)
+    return Within(y, (size + finite(y)) * (2 * a.shape[-1] + 8) * 2.0**-24 + beyond(size))
 
 
 def dequant_parts(d: Dice, m: int, k: int, shape: Any, scales: Any) -> None:
@@ -243,7 +243,7 @@ def by_inner(d: Dice, count: int) -> None:
 def grouped(x: Any, weight: Any, bias: Any, scale: Any, transpose_x: bool, transpose_weight: bool, dice: Dice) -> Any:
     def one(a: Any, b: Any, plus: Any, factor: Any, token: Any) -> tuple[Any, Any]:
         y, size = total_of(a, b)
-        slack = (size + finite(y)) * (2 * a.shape[-1] + 8) * 2.0**-24
+        slack = (size + finite(y)) * (2 * a.shape[-1] + 8) * 2.0**-24 + beyond(size)
         y = y if plus is None else y + plus.astype(np.float64)
         slack = slack + np.abs(y) * 2.0**-22
         for by in (factor, token):
