@@ -46,7 +46,10 @@ _workspace = _Workspace()
 
 
 def correlate(x: Array, weight: Array, geometry: Geometry, groups: int, bias: Array | None = None) -> Array:
-    """Grouped cross-correlation of NCDHW images with OIDHW filters, and a bias; integers give int32 (int64 where that may not hold it), others theirs."""
+    """Grouped cross-correlation of NCDHW images with OIDHW filters, and a bias; integers give int32, others their type.
+
+    Where int32 may not hold them, integers give int64.
+    """
     sizes = [
         (extent + before + after - (k - 1) * d - 1) // s + 1
         for extent, k, s, d, (before, after) in zip(x.shape[2:], weight.shape[2:], *geometry, strict=True)
