@@ -116,7 +116,7 @@ def summed(value: Any, magnitude: Any, terms: int, bits: int = 24) -> Within:
 
 
 def beyond(size: Any) -> Any:
-    """The room of sums whose sizes add up to more than float32 holds: they may overflow on the way, so anything may come out."""
+    """The room of sums whose sizes add up to more than float32 holds: they may overflow on the way and give anything."""
     return np.where(np.asarray(size, np.float64) < 3.4e38, 0.0, np.inf)
 
 
