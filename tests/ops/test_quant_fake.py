@@ -23,6 +23,18 @@ def test_a_narrow_range_is_symmetric():
     np.testing.assert_allclose(y, -y[::-1], atol=1e-6)
 
 
+@pytest.mark.parametrize(("low", "high", "narrow"), [(-1, 3, True), (-6, 8, True), (-3, 4.5, False), (0, 15, False)])
+def test_halves_of_a_step_go_up(low, high, narrow):
+    step = (high - low) / (14 if narrow else 15)
+    x = np.arange(np.ceil(low / step), np.floor(high / step)) * step + step / 2
+    ends = [np.array(one, np.float32) for one in (low, high)]
+    y = run("FakeQuantWithMinMaxVars", x.astype(np.float32), *ends, num_bits=4, narrow_range=narrow)
+    exact = x.astype(np.float32).astype(np.float64) / step
+    halves = exact * 2 == np.rint(exact * 2)
+    assert halves.any()
+    np.testing.assert_allclose(y[halves], (np.floor(exact[halves]) + 1) * step, rtol=1e-6, atol=1e-6)
+
+
 def test_a_range_of_nothing_gives_0():
     x, zero = np.ones(3, np.float32), np.zeros((), np.float32)
     np.testing.assert_array_equal(run("FakeQuantWithMinMaxVars", x, zero, zero), [0, 0, 0])

@@ -48,8 +48,9 @@ def fake_quant(x: Array, min: Any, max: Any, num_bits: int, narrow_range: bool) 
     What lies outside is held within. narrow_range leaves the lowest step out. A range of 0 to 0 gives 0.
     """
     scale, bottom, top = steps_of(min, max, num_bits, narrow_range)
-    held_x = np.clip(x.astype(np.float64), bottom, top)
-    y = np.floor((held_x - bottom) / scale + 0.5) * scale + bottom
+    first, last = np.rint(bottom / scale), np.rint(top / scale)
+    at = np.clip(x.astype(np.float64) / scale, first, last)  # in steps, so that a half is one
+    y = (np.floor(at - first + 0.5) + first) * scale
     return np.where(nothing(min, max), 0.0, y)
 
 
