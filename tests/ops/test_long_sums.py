@@ -68,10 +68,11 @@ def test_convolutions(dtype: Any, channels: int, size: int) -> None:
     want, sizes = (np.einsum("nchwij,ocij->nohw", *pair) for pair in ((seen, wide_f), (np.abs(seen), np.abs(wide_f))))
     attrs: dict[str, Any] = {"strides": [1, 1, 1, 1], "pads": [0, 0, 0, 0], "layout": 0}
     check(run("Conv2D", x, f, **attrs), want, sizes, channels * size * size)
-    if dtype is np.float16:
-        one = seen * wide_f[:1].reshape(1, channels, 1, 1, size, size)
-        y = run("DepthwiseConv2D", x, np.ascontiguousarray(f[:1]), **attrs)
-        check(y, one.sum((-1, -2)), np.abs(one).sum((-1, -2)), size * size)
+    if dtype is BF16:
+        return
+    one = seen * wide_f[:1].reshape(1, channels, 1, 1, size, size)
+    y = run("DepthwiseConv2D", x, np.ascontiguousarray(f[:1]), **attrs)
+    check(y, one.sum((-1, -2)), np.abs(one).sum((-1, -2)), size * size)
     around = np.pad(wide_x, ((0, 0), (0, 0), (size - 1,) * 2, (size - 1,) * 2))
     met, turned = sliding_window_view(around, (size, size), axis=(2, 3)), wide_f[:, :, ::-1, ::-1]
     want, sizes = (np.einsum("nchwij,ocij->nohw", *pair) for pair in ((met, turned), (np.abs(met), np.abs(turned))))

@@ -123,3 +123,22 @@ def test_int32_results_beyond_int32_wrap():
     y = run("Conv2D", WIDE.reshape(1, -1, 1, 1), WIDE.reshape(1, -1, 1, 1), layout=0, strides=[1, 1, 1, 1], pads=[0, 0, 0, 0])
     assert y.dtype == np.int32
     assert y[0, 0, 0, 0] == total
+
+
+def test_types_and_groups_that_mean_nothing_here_are_refused():
+    x = np.ones((2, 3), np.float16)
+    inputs = [x, np.ones((3, 4), np.int8), np.ones(1, np.float16), None, None, None, None]
+    for told, code in ((-1, dtypes.FLOAT16), (27, dtypes.BF16)):
+        assert bind("WeightQuantBatchMatmulV2", inputs, dtype=told).infer()[0].dtype == code
+    with pytest.raises(Refused, match="HA512"):
+        bind("WeightQuantBatchMatmulV2", inputs, [TensorSpec(dtypes.FLOAT16, (2, 4))], dtype=27)
+    with pytest.raises(Refused, match=r"dtype = 3; allowed: -1 \(as the inputs say\), 1 \(DT_FLOAT16\), 27 \(DT_BF16\)"):
+        bind("WeightQuantBatchMatmulV2", inputs, dtype=3).infer()
+    matrices = [np.ones((1, 2, 3), np.float16), np.ones((2, 2), np.float16), np.ones((3, 3), np.float16)]
+    for attrs in ({"dst_dtype": 40}, {"dst_type_max": 6.0}):
+        with pytest.raises(Refused, match="float4 results are scaled is not published"):
+            bind("FlatQuant", matrices, **attrs)
+    batch = [np.ones((2, 2, 3), np.int8), np.ones((2, 3, 4), np.int8), np.zeros(1, np.int64), None, np.ones((2, 2), np.float32),
+             np.ones(4, np.float32).astype("bfloat16")]  # fmt: skip
+    with pytest.raises(Refused, match="group_size = 4295032833; allowed: 0 or less"):
+        bind("QuantMatmulReduceSum", batch, dtype=27, group_size=1 << 32 | 1 << 16 | 1)

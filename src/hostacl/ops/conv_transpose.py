@@ -104,6 +104,14 @@ def spatial_size(
     return size[letter]
 
 
+def without_offsets(weight: Array, offsets: Array, groups: int) -> Array:
+    """Filters (channels of x, channels of y / groups, …) less one offset, or one for each channel of y."""
+    if offsets.size == 1 or weight.size == 0:
+        return shifted(weight, offsets.item() if offsets.size == 1 else 0)
+    each = weight.reshape(groups, -1, *weight.shape[1:])
+    return shifted(each, offsets.reshape(groups, 1, -1, 1, 1, 1)).reshape(weight.shape)
+
+
 @kernel("Conv2DTranspose", "Conv2DTransposeD", "Conv3DTranspose", "Conv3DTransposeD", shape=transposed_shape,
         values=("input_size",), dtype={"y": conv_dtype}, mixed=("bias", "y"), attrs={"data_format": None},
         cuts=input_cuts("x"), dtypes=dict.fromkeys(("x", "filter"), (dtypes.FLOAT,)))  # fmt: skip
@@ -123,7 +131,7 @@ def conv_transpose(
     size = dict(zip(letters, call.with_values(given).shapes_out[0] or (), strict=True))
     weight = to(filter, filter_letters(formats["filter"], data), "NCDHW")
     if offset_w is not None:
-        weight = shifted(weight, offset_w.astype(np.int32).reshape(-1, 1, 1, 1) if offset_w.size > 1 else offset_w.item())
+        weight = without_offsets(weight, offset_w.astype(np.int32), groups)
     geometry = geometry_of(strides, dilations, pads, attribute_order(data_format, data)).in_3d()
     sizes: list[Any] = [size.get(letter, 1) for letter in "DHW"]
     y = input_gradient(to(shifted(x, offset_x), data, "NCDHW"), np.ascontiguousarray(weight), sizes, geometry, groups)

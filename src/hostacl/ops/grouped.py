@@ -176,6 +176,7 @@ def grouped_matmul(
     or several); 2: one x and weight divided along the inner axis, a product for each group. group_list holds ends, or lengths
     with group_list_type 1; rows behind the last group are 0. int8 x: times scale (of columns) and per_token_scale (of rows), an
     int32 bias before them. int8 weights of a half x: (weight + antiquant_offset)·antiquant_scale. split_item 2 and 3: one y.
+    What y is its descriptor says; dtype and tuning_config change nothing.
     """
     layout = Layout(call)
     lists = Lists(weight, bias, scale, antiquant_scale, antiquant_offset, layout.stacked)

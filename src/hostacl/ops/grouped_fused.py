@@ -106,7 +106,7 @@ def grouped_matmul_swiglu_quant_v2(
 
     The first half of the columns is activated and gates the second. The scale is the largest magnitude of a row over 127 (after
     times the group's smooth_scale, where given); results are rounded half to even. group_list holds ends of groups, with
-    group_list_type 1 lengths; rows behind the last group give 0.
+    group_list_type 1 lengths; rows behind the last group give 0. dequant_dtype, quant_dtype and tuning_config change nothing.
     """
     matrices = weight[0]
     n = matrices.shape[1 if transpose_weight else 2]
@@ -155,7 +155,8 @@ def grouped_matmul_finalize_routing(
     """Rows of x · w·scale·pertoken_scale·logit, added up in the rows of y that row_index names; plus the shared input.
 
     Each group of rows has its matrix of w; group_list holds lengths of groups, with group_list_type 0 ends; rows behind the
-    last group are left out. shared_input times shared_input_weight is added to the rows from shared_input_offset on.
+    last group are left out. shared_input times shared_input_weight is added to the rows from shared_input_offset on. y is
+    float32 whatever dtype says.
     """
     n = w.shape[1 if transpose_w else 2]
     y, columns = np.zeros((output_bs, n)), factors(scale).reshape(len(w), n)

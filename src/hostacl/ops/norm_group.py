@@ -138,7 +138,7 @@ def group_norm_v2(
 ) -> tuple[Array, Array, Array]:  # fmt: skip
     """Each group of channels of each image normalised to (x - mean)/√(variance + eps)·gamma + beta; y, mean and rstd.
 
-    rstd = 1/√(variance + eps). Channels by the format of x, else by data_format.
+    rstd = 1/√(variance + eps). Channels by the format of x, else by data_format. is_training or not, mean and variance are x's.
     """
     y, mean, root = group_normalised(x, channel_axis(call), num_groups, eps, gamma, beta, inverse=True)
     shapes = _shapes(call)

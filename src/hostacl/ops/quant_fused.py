@@ -218,6 +218,9 @@ def flat_shape(call: Call) -> list[Shape]:
             equal_dims(call, one, size, f"{name} = {dims.text(shape)}; allowed: [{size},{size}] for x = {dims.text(x)}.")
     if not 0 < call.attr("clip_ratio") <= 1:
         raise call.refuse("HA508", f"clip_ratio = {call.attr('clip_ratio')}; allowed: above 0, up to 1.")
+    if call.attr("dst_dtype") not in (dtypes.INT32, dtypes.INT4) or call.attr("dst_type_max"):
+        told = f"dst_dtype = {call.attr('dst_dtype')}, dst_type_max = {call.attr('dst_type_max')}; allowed: 3 or 29, which both"
+        raise call.refuse("HA508", f"{told} mean int4, and 0: how float4 results are scaled is not published.")
     return [x, x[:1]]
 
 

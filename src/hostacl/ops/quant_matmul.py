@@ -21,6 +21,7 @@ from hostacl.ops.quant_scales import (
     finished,
     group_sizes,
     refuse_given,
+    refuse_groups,
     scale_grid,
     spread,
 )
@@ -165,7 +166,8 @@ def quant_batch_matmul_v4(
 
     A scale has one element, one for each row of x1 (column of x2), or lies over its matrix in blocks: those of group_size
     (16 bits each for m, n and k), else as the shapes say; float8_e8m0 scales are for 32 elements, the last two dims joined
-    when there are three. An int32 bias is added before the scales. 64-bit scales hold a float32 in their lower half.
+    when there are three. An int32 bias is added before the scales. 64-bit scales hold a float32 in their lower half. Every
+    compute_type computes the same.
     """
     total, by_column, by_row = dequantized_product(x1, x2, (x1_scale, x2_scale), call)
     if bias is not None and bias.dtype.kind == "i":
@@ -203,6 +205,7 @@ def quant_batch_matmul_inplace_add(
 def reduced_shape(call: Call) -> Shape:
     """(m, n): the batch is added up."""
     refuse_given(call, UNPUBLISHED, "bias", "y_scale", "x1_offset", "x2_offset", "y_offset", "x2_table")
+    refuse_groups(call)
     for name in ("x1", "x2"):
         rank_is(call, name, 3)
     batch, m, n = product_shape(call, "x1", "x2", call.attr("transpose_x1"), call.attr("transpose_x2"))
@@ -222,7 +225,10 @@ def quant_matmul_reduce_sum(
     x1: Array, x2: Array, x1_scale: Array | None, x2_scale: Array | None, transpose_x1: bool, transpose_x2: bool,
     keep_dims: bool,
 ) -> Array:  # fmt: skip
-    """The sum over the batch of (x1 · x2)·x1_scale·x2_scale: one scale for each row of each matrix, one for each column."""
+    """The sum over the batch of (x1 · x2)·x1_scale·x2_scale: one scale for each row of each matrix, one for each column.
+
+    Every compute_type computes the same.
+    """
     first, second = flipped(x1, transpose_x1), flipped(x2, transpose_x2)
     total = np.zeros((first.shape[1], second.shape[2]))
     for place in range(first.shape[0]):
@@ -241,6 +247,7 @@ def transposed_shape(call: Call) -> Shape:
         check_perm(call, f"perm_{name}", perm)
         shapes.append(tuple(shape[one] for one in perm))
     check_perm(call, "perm_y", call.attr("perm_y"))
+    refuse_groups(call)
     if call.attr("batch_split_factor") != 1:
         raise call.refuse("HA508", f"batch_split_factor = {call.attr('batch_split_factor')}; allowed: 1.")
     (batch, m, k), (other, inner, n) = shapes

@@ -76,6 +76,13 @@ def group_sizes(call: Call) -> tuple[int, int, int]:
     return value >> 32 & 0xFFFF, value >> 16 & 0xFFFF, value & 0xFFFF
 
 
+def refuse_groups(call: Call) -> None:
+    """Refuses a group_size where scales are for whole rows and columns."""
+    if any(group_sizes(call)):
+        told = f"group_size = {call.attr('group_size')}; allowed: 0 or less: scales are for whole rows and columns."
+        raise call.refuse("HA508", told)
+
+
 def scale_grid(call: Call, name: str, matrix: Shape, groups: tuple[int, int], inner: int) -> tuple[int, int] | None:
     """How many rows and columns of a matrix share a scale; None for one scale in all, or where a dim is not known."""
     shape = paired(call.shape(name), inner)

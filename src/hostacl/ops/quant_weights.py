@@ -50,9 +50,15 @@ def weight_shape(call: Call) -> Shape:
 
 
 def weight_dtype(call: Call) -> tuple[int, ...]:
-    """int8 with quant_scale, else a half type: that of x by default."""
-    code = call.dtype("x")
-    return (dtypes.INT8,) if call.has("quant_scale") else (code, *(dtypes.HALVES - {code}))
+    """int8 with quant_scale, else a half type: that of attribute dtype, of x where it is -1."""
+    told, code = call.attrs.get("dtype", -1), call.dtype("x")
+    allowed = (dtypes.INT8,) if call.has("quant_scale") else (code, *(dtypes.HALVES - {code}))
+    if told == -1:
+        return allowed
+    if told not in allowed:
+        names = ", ".join(f"{one} ({dtypes.ge_name(one)})" for one in allowed)
+        raise call.refuse("HA508", f"dtype = {told}; allowed: -1 (as the inputs say), {names}.")
+    return (told,)
 
 
 def weight_cuts(call: Call) -> Iterator[Cut]:
@@ -75,7 +81,7 @@ def weight_quant_batch_matmul_v2(
 
     The parameters have one element, one for each column, or, with antiquant_group_size, one for each group of so many elements
     along k; they are stored as the weight is. With quant_scale y is int8: rounded half to even after times quant_scale plus
-    quant_offset, and held; a 64-bit quant_scale holds a float32 in its lower half.
+    quant_offset, and held; a 64-bit quant_scale holds a float32 in its lower half. dtype -1: y is as the inputs say.
     """
     wide = weight.astype(np.float32)
     if antiquant_offset is not None:

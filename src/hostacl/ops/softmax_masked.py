@@ -125,6 +125,7 @@ def masked_softmax_with_rel_pos_bias(
     """softmax(x·scale_value + atten_mask + relative_pos_bias) over the last axis.
 
     x is (B, W, N, S, S) or (B, N, S, S); the mask (W, S, S) is the same for all heads, the bias (N, S, S) for all windows.
+    Every inner_precision_mode is computed in float32.
     """
     total = x * x.dtype.type(scale_value)
     for one, windows in ((atten_mask, True), (relative_pos_bias, False)):

@@ -13,6 +13,7 @@ from random_calls import values
 from random_calls.dice import Dice
 from random_calls.oracle import finite, oracle, shapes, summed
 from random_calls.oracles.conv import LETTERS, correlate, ordered
+from random_calls.oracles.matmul import without
 
 TRANSPOSED = ("Conv2DTranspose", "Conv2DTransposeD", "Conv3DTranspose", "Conv3DTransposeD")
 
@@ -42,10 +43,12 @@ def send(d: Dice, letters: str, order: str) -> None:
 
 def bias_and_output(d: Dice, channels: int, layout: int, main: int) -> None:
     code = dtypes.INT32 if values.is_int(main) else main
-    if d.optional("bias"):
-        d.tensor("bias", (channels,), dtype=code)
     if main == dtypes.FLOAT16 and d.chance(0.3):
         code = dtypes.FLOAT
+    if d.optional("bias"):
+        d.tensor("bias", (channels,), dtype=int(d.choose(code, main)) if main == dtypes.FLOAT16 else code)
+    if values.is_int(main):
+        d.attr("offset_x", 3, -7)
     d.output("y", code, format=layout)
 
 
@@ -71,9 +74,11 @@ def depthwise(d: Dice) -> None:
 
 
 @oracle("DepthwiseConv2D", family="conv")
-def depthwise_conv(x: Any, filter: Any, bias: Any, strides: Any, dilations: Any, pads: Any, dice: Dice) -> Any:
+def depthwise_conv(
+    x: Any, filter: Any, bias: Any, strides: Any, dilations: Any, pads: Any, offset_x: int, dice: Dice
+) -> Any:  # fmt: skip
     data, weights = (LETTERS[dice.inputs[name][0].spec.format] for name in ("x", "filter"))
-    images, taps = ordered(x, data, "NCHW"), ordered(filter, weights, "CNHW")
+    images, taps = without(ordered(x, data, "NCHW"), offset_x), ordered(filter, weights, "CNHW")
     channels = images.shape[1]
     flat = taps.reshape(-1, 1, *taps.shape[2:])
     shape = (-1, 1, 1)
@@ -130,6 +135,8 @@ def transposed(d: Dice) -> None:
         d.attrs["groups"] = ("int", groups)
     d.values.update(groups=groups, out=out)
     bias_and_output(d, each_out * groups, data, main)
+    if values.is_int(main) and d.optional("offset_w"):
+        d.tensor("offset_w", (d.choose(1, each_out * groups),), -5, 5, dtype=dtypes.INT8)
 
 
 def spread(x: Any, weight: Any, d: Dice, out: Sequence[int]) -> Any:
@@ -151,11 +158,14 @@ def spread(x: Any, weight: Any, d: Dice, out: Sequence[int]) -> Any:
 
 
 @oracle(*TRANSPOSED, family="conv")
-def transposed_conv(x: Any, filter: Any, bias: Any, dice: Dice) -> Any:
+def transposed_conv(x: Any, filter: Any, bias: Any, offset_w: Any, offset_x: int, dice: Dice) -> Any:
     data, weights = (LETTERS[dice.inputs[name][0].spec.format] for name in ("x", "filter"))
     order = "NCDHW" if len(data) == 5 else "NCHW"
-    images, taps, out = ordered(x, data, order), ordered(filter, weights, order), dice.values["out"]
+    images, taps, out = without(ordered(x, data, order), offset_x), ordered(filter, weights, order), dice.values["out"]
     shape = (-1, *(1,) * len(out))
+    if offset_w is not None:
+        each = np.broadcast_to(offset_w, taps.shape[1] * dice.values["groups"]).reshape(dice.values["groups"], -1)
+        taps = without(taps, np.repeat(each, taps.shape[0] // len(each), axis=0).reshape(*taps.shape[:2], *shape[1:]))
     total = spread(images, taps, dice, out) + (0 if bias is None else bias.reshape(shape))
     if x.dtype == object:
         return ordered(total, order, data)

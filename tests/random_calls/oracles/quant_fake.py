@@ -147,6 +147,8 @@ def norm_call(d: Dice) -> None:
         if d.optional(name):
             d.tensor(name, d.rng.integers(-9, 9, (shape[-1],)), dtype=dtypes.INT32)
     d.values["second"] = second
+    d.attr("epsilon", 1e-3, 0.5)
+    d.attr("axis", -1, len(shape) - 1)
     d.output("y1", dtypes.INT8)
     d.output("y2", dtypes.INT8)
 
@@ -160,7 +162,7 @@ def rms_quant(
     x = (x1 + x2).astype(np.float32).astype(np.float64)
     rows = x.reshape(int(np.prod(x.shape[:-1])), x.shape[-1])
     root = np.array([1 / np.sqrt(sum(one * one for one in row) / max(len(row), 1) + epsilon) for row in rows])
-    z = x * root.reshape(*x.shape[:-1], 1) * gamma
+    z = (x * root.reshape(*x.shape[:-1], 1)).astype(np.float32) * gamma.astype(np.float64)  # what float32 cannot hold is 0
 
     def quantised(scale: Any, moved: Any) -> Any:
         steps = z / scale + (0 if moved is None else moved.astype(np.float64))

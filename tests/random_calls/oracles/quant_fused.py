@@ -123,13 +123,16 @@ def swiglu_call(d: Dice) -> None:
         d.inputs["group_index"] = [Tensor("group_index", TensorSpec(-1, (), -1), None)]
     d.attr("activate_left", True)
     d.attr("swiglu_mode", 1)
+    for name, *choices in (("clamp_limit", 1.5, 20.0), ("glu_alpha", 1.0), ("glu_bias", 0.0, 2.5)):
+        d.attr(name, *choices)
     d.output("y", dtypes.INT8)
     d.output("scale", dtypes.FLOAT)
 
 
 @oracle("DequantSwigluQuant", family="quant")
 def swiglu(x: Any, weight_scale: Any, activation_scale: Any, bias: Any, quant_scale: Any, quant_offset: Any, group_index: Any,
-           activate_left: bool, quant_mode: str, swiglu_mode: int) -> Any:  # fmt: skip
+           activate_left: bool, quant_mode: str, swiglu_mode: int, clamp_limit: float, glu_alpha: float,
+           glu_bias: float) -> Any:  # fmt: skip
     width = x.shape[-1] // 2
     rows = x.astype(np.float64).reshape(int(np.prod(x.shape[:-1])), 2 * width)
     which = np.zeros(len(rows), int)
@@ -146,8 +149,8 @@ def swiglu(x: Any, weight_scale: Any, activation_scale: Any, bias: Any, quant_sc
     part = part if activation_scale is None else part * activation_scale[:count, None]
     part = part if bias is None else part + of(bias)
     if swiglu_mode == 1:
-        gate, other = np.minimum(part[:, ::2], 7.0), np.clip(part[:, 1::2], -7.0, 7.0)
-        y = gate * special.expit(np.float64(np.float32(1.702)) * gate) * (other + 1)
+        gate, other = np.minimum(part[:, ::2], clamp_limit), np.clip(part[:, 1::2], -clamp_limit, clamp_limit)
+        y = gate * special.expit(np.float64(np.float32(glu_alpha)) * gate) * (other + glu_bias)
     else:
         active, plain = (part[:, :width], part[:, width:]) if activate_left else (part[:, width:], part[:, :width])
         y = active * special.expit(active) * plain
