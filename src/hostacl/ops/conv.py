@@ -37,7 +37,8 @@ Array = NDArray[Any]
 
 def out_size(call: Call, size: Dim, kernel_size: Dim, stride: int, dilation: int, pad: int, axis: str) -> Dim:
     """The output size along an axis; refuses a filter larger than the padded input."""
-    reach = (max(dims.bounds(kernel_size)[0], 1) - 1) * dilation + 1
+    least = kernel_size if isinstance(kernel_size, int) else max(dims.bounds(kernel_size)[0], 1)
+    reach = (least - 1) * dilation + 1
     room = size + pad - reach
     if not isinstance(kernel_size, int):
         high = dims.bounds(room)[1]
