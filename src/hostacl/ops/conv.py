@@ -81,9 +81,6 @@ def conv_shape(call: Call) -> Shape:
 def output_shape(call: Call, data: str, x: dict[str, Dim], weight: dict[str, Dim], channels: Dim) -> Shape:
     """The shape of y with so many channels, once bias and attributes are known to fit."""
     check_channel_bias(call, channels)
-    if call.has("offset_w") and dims.known(size := dims.count(call.shape("offset_w"))) and size != 1:
-        told = f"offset_w = {dims.text(call.shape('offset_w'))}; allowed: one element, or one for each of {channels} channels."
-        equal_dims(call, size, channels, told)
     geometry = checked_geometry(call, attribute_order(given_format(call), data))
     sizes = {"N": x["N"], "C": channels}
     for letter, stride, dilation, pads in zip(spatial(data), *geometry, strict=True):
@@ -92,7 +89,10 @@ def output_shape(call: Call, data: str, x: dict[str, Dim], weight: dict[str, Dim
 
 
 def check_channel_bias(call: Call, filters: Dim) -> None:
-    """A bias has one element an output channel."""
+    """A bias has one element an output channel; an offset of filters that, or one in all."""
+    if call.has("offset_w") and dims.known(offsets := dims.count(call.shape("offset_w"))) and offsets != 1:
+        told = f"offset_w = {dims.text(call.shape('offset_w'))}; allowed: one element, or one for each of {filters} channels."
+        equal_dims(call, offsets, filters, told)
     if call.has("bias"):
         size = dims.count(call.shape("bias"))
         if dims.known(size, filters) and size != filters:
