@@ -106,7 +106,7 @@ def test_a_value_input_makes_the_call_exact_when_it_is_known():
     x, axes = f32(2, 3), np.array([1])
     unknown = bind("ReduceSum", (x, axes))
     assert (unknown.exact, unknown.value_inputs) == (False, (("axes", 1),))
-    assert unknown.infer()[0].shape is None
+    assert unknown.infer() == (Inferred(F32, 2, (-1,), ((2, 3),)),)
     assert unknown.with_values({"axes": axes}).infer()[0].shape == (2,)
     assert bind("ReduceSum", (x, axes), const=[1]).infer()[0].shape == (2,)
 
@@ -118,6 +118,10 @@ def test_a_value_input_makes_the_call_exact_when_it_is_known():
         ("Slice", (f32(2, 5), np.array([0, 0]), np.array([1, 1])), {}, (-1, -1), ((0, 2), (0, 5))),
         ("Fill", (np.array([1, 1]), np.zeros((), np.float32)), {}, (-1, -1), ((0, -1), (0, -1))),
         ("ReduceSum", (f32(1, 5), np.array([1])), {"keep_dims": True}, (1, -1), ((1, 1), (1, 5))),
+        ("ReduceSum", (f32(2, 5, 5, 5), np.array([1, 0])), {}, (-1, 5), ((2, 5), (5, 5))),
+        ("ReduceSum", (f32(), np.array([0])), {}, (), ()),
+        ("ArgMaxV2", (f32(2, 5, 3), np.array(1)), {}, (-1, -1), ((2, 5), (3, 5))),
+        ("ArgMin", (Spec(F32, (-1, 5), ranges=((2, 7), (5, 5))), np.array(1)), {}, (-1,), ((2, 7),)),
         ("MatMul", (Spec(F32, (-1, 3), ranges=((2, 7), (3, 3))), f32(3, 4)), {}, (-1, 4), ((2, 7), (4, 4))),
         ("ConcatD", (Spec(F32, (-1, 3), ranges=((2, 7), (3, 3))), f32(5, 3)), {"concat_dim": 0}, (-1, 3), ((7, 12), (3, 3))),
     ],
@@ -161,3 +165,10 @@ def test_permissive_refuses_what_cannot_be_computed():
     x = np.array([True])
     with override(dtypes="permissive"), pytest.raises(Refused, match="HA502: Sub: DT_BOOL cannot be computed here"):
         bind("Sub", (x, x), [spec(x)]).function()
+
+
+@pytest.mark.parametrize("code", [99, -(2**63), 13])
+def test_a_type_attribute_that_names_no_type_of_arrays_is_refused_when_inferred(code):
+    inputs = [Spec(I32, (4,)), Spec(F16, (1,))]
+    with pytest.raises(Refused, match=r"HA502: AscendDequant: y would be DT.*, as the attributes say; allowed: DT_FLOAT16"):
+        bind("AscendDequant", inputs, dtype=code).infer()

@@ -40,3 +40,14 @@ def test_nan_is_not_itself_and_the_answer_may_be_described_as_one_element():
     x = np.array([np.nan], F32)
     assert run("TensorEqual", x, x).tolist() is False
     assert bind("TensorEqual", [x, x]).infer()[0].shape == ()
+
+
+def test_differences_of_large_integers_are_compared_exactly():
+    x, y = np.array([2**54 - 1, 2**54, -(2**63)]), np.array([0, 0, 2**63 - 1])
+    assert run("ApproximateEqual", x, y, tolerance=float(2**54)).tolist() == [True, False, False]
+    assert run("ApproximateEqual", x, y, tolerance=np.inf).tolist() == [True, True, True]
+    assert run("ApproximateEqual", x, x, tolerance=0.0).tolist() == [False, False, False]
+    assert run("IsClose", x, y + 0, rtol=0.0, atol=float(2**54)).tolist() == [True, True, False]
+    one_more = np.array([2**53 + 1, 2**53], np.uint64)
+    assert run("IsClose", one_more, np.zeros(2, np.uint64), rtol=0.0, atol=float(2**53)).tolist() == [False, True]
+    assert run("IsClose", x, y, rtol=0.0, atol=float(2**64)).tolist() == [True, True, True]

@@ -8,6 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from hostacl.errors import Refused
 from hostacl.ops.schema import prototype
 from hostacl.tensors import dtypes
 from hostacl.tensors.spec import TensorSpec as Spec
@@ -179,3 +180,19 @@ def test_an_operator_that_numpy_lacks_half_types_for_never_uses_them():
 def test_int8_is_taken_by_neg_as_clients_send_it() -> None:
     x = np.arange(-128, 128, dtype=np.int8)
     np.testing.assert_array_equal(run("Neg", x), (-x.astype(int)).astype(np.int8))
+
+
+@pytest.mark.parametrize("base", [0.0, -2.0, math.inf, math.nan])
+@pytest.mark.parametrize(("op", "count"), [("Exp", 1), ("Log", 1), ("LogAddExp", 2)])
+def test_a_base_without_logarithms_is_refused(op, count, base):
+    x = [np.ones(2, np.float32)] * count
+    with pytest.raises(Refused, match=rf"HA508: {op}: base = {base}; allowed: -1 \(for e\), or more than 0, finite"):
+        bind(op, x, base=base)
+    assert run(op, *x, base=-1.0).shape == (2,)
+
+
+def test_one_is_a_base_of_powers_only():
+    assert run("Exp", np.array([5, -3], np.float32), base=1.0).tolist() == [1, 1]
+    for op, count in (("Log", 1), ("LogAddExp", 2)):
+        with pytest.raises(Refused, match=f"HA508: {op}: base = 1.0; .*finite and not 1"):
+            bind(op, [np.ones(2, np.float32)] * count, base=1.0)

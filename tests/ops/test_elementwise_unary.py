@@ -100,3 +100,19 @@ def test_shapes_of_unknown_dims_pass_through():
     (one,) = bind("Sin", [TensorSpec(dtypes.FLOAT, (-1, 3), ranges=((1, 8), (3, 3)))]).infer()
     assert one.shape == (-1, 3)
     assert one.ranges == ((1, 8), (3, 3))
+
+
+@pytest.mark.parametrize("decimals", [-(2**63), -400, -3, 3, 400, 2**63 - 1])
+def test_round_to_any_number_of_decimals(decimals):
+    x = np.array([1234.5, -0.0, np.inf, np.nan, 1e308, 2e-308])
+    wanted = {3: [1234.5, -0.0, np.inf, np.nan, 1e308, 0.0], -3: [1000.0, -0.0, np.inf, np.nan, 1e308, 0.0]}
+    nothing = [0.0, -0.0, np.inf, np.nan, 0.0, 0.0]
+    np.testing.assert_array_equal(
+        run("Round", x, decimals=decimals), wanted.get(decimals, x.tolist() if decimals > 0 else nothing)
+    )
+
+
+def test_round_to_tens_is_exact_where_a_tenth_is_not():
+    halves = np.arange(-995, 1000, 10.0)
+    wanted = [float(round(int(one), -1)) for one in halves]
+    np.testing.assert_array_equal(run("Round", halves, decimals=-1), wanted)

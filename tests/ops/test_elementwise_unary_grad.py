@@ -68,3 +68,18 @@ def test_rsqrt_grad_of_integers_is_cut_off():
 def test_types_must_agree():
     with pytest.raises(Refused, match=r"HA503"):
         bind("SqrtGrad", [np.ones(2, np.float32), np.ones(2, np.float16)])
+
+
+def test_asin_grad_of_integers_keeps_64_bits():
+    y, dy = np.array([0, 0, 1, -1, 1, 5]), np.array([2**53 + 1, -(2**63), 3, -3, 0, 7])
+    assert run("AsinGrad", y, dy).tolist() == [2**53 + 1, -(2**63), 2**63 - 1, -(2**63), 0, 0]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_gradients_of_roots_reach_to_the_ends_of_their_type(dtype):
+    info = np.finfo(dtype)
+    tiny, huge = info.smallest_subnormal, info.max
+    y, dy = np.array([0, huge, 0.5, 2], dtype), np.array([tiny, huge, huge / 2, tiny * 4], dtype)
+    np.testing.assert_array_equal(run("SqrtGrad", y, dy), np.array([np.inf, 0.5, huge / 2, tiny], dtype))
+    y, dy = np.array([1, 2, 0.5], dtype), np.array([huge, huge / 8, tiny * 64], dtype)
+    np.testing.assert_array_equal(run("RsqrtGrad", y, dy), np.array([-huge / 2, -huge / 2, -tiny * 4], dtype))

@@ -108,3 +108,22 @@ def test_log_space():
     np.testing.assert_allclose(run("LogSpaceD", np.arange(3, dtype=F32), **attrs), [1, 10, 100], rtol=1e-6)
     with pytest.raises(Refused, match=r"HA504.*steps = 3"):
         bind("LogSpaceD", [np.arange(4, dtype=F32)], **attrs)
+
+
+@pytest.mark.parametrize(
+    "numbers", [(-(2**63), 2**63 - 1, 1), (0.0, 1e300, 1e-300), (F32(0), F32(3e38), F32(1e-38)), (-np.inf, 0.0, 1.0)]
+)
+def test_ranges_that_no_tensor_holds_are_refused(numbers):
+    with pytest.raises(Refused, match=r"HA519: Range: start = "):
+        bind("Range", [np.array(one) for one in numbers], const=[0, 1, 2])
+
+
+def test_ranges_of_64_bits_are_exact():
+    start = 2**62 + 3
+    wanted = [start, start - 2, start - 4]
+    assert run("Range", *map(np.array, (start, start - 5, -2)), const=[0, 1, 2]).tolist() == wanted
+
+
+def test_a_space_begins_at_its_start_whatever_its_end():
+    found = run("LinSpace", *(np.array(one, F32) for one in (1, np.nan)), np.array(3, np.int32), const=[2])
+    assert (found[0], np.isnan(found[1:]).tolist()) == (1, [True, True])

@@ -126,3 +126,37 @@ def test_deviation_and_mean_over_all():
     np.testing.assert_allclose([spread, mean], [X.std(ddof=1), X.mean()], rtol=1e-6)
     assert run("ReduceStd", X, keepdim=True)[0].shape == (1, 1)
     assert np.isnan(run("ReduceStd", np.ones((1,), F32))[0])
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.uint64])
+def test_logarithms_of_sums_of_64_bits_are_exact(dtype):
+    x = np.array([[2**62, 2**62 + 1], [5, 5], [2**63 - 1, 2**63 - 1]], dtype)
+    assert run("ReduceLogSumExp", x, np.array([1]), const=[1]).tolist() == [2**62 + 1, 5, 2**63 - 1]
+    assert run("ReduceLogSum", x, np.array([1]), const=[1]).tolist() == [43, 2, 44]
+
+
+def test_logarithms_of_sums_of_integers_that_cancel():
+    x = np.array([[2**62, 5, -(2**62)], [-5, -5, -5], [0, 0, 0]])
+    assert run("ReduceLogSum", x, np.array([1]), const=[1]).tolist() == [1, 0, -(2**63)]
+    assert run("ReduceLogSumExp", np.array([[-5, -5], [-(2**63)] * 2]), np.array([1]), const=[1]).tolist() == [-4, 1 - 2**63]
+    assert run("ReduceLogSumExp", np.full((1, 9), 127, np.int8), np.array([1]), const=[1]).tolist() == [127]
+    assert run("ReduceLogSumExp", np.zeros((2, 0), np.int8), np.array([1]), const=[1]).tolist() == [-128, -128]
+
+
+def test_mean_with_cast_wraps_integers_before_it_sums():
+    x = np.array([300, 2**40 + 2, 5])
+    assert run("ReduceMeanWithCast", x, np.array([0]), const=[1], dtype=dtypes.INT8).item() == (44 + 2 + 5) // 3
+    assert run("ReduceMeanWithCast", x, np.array([0]), const=[1], dtype=dtypes.UINT16).item() == (300 + 2 + 5) // 3
+
+
+@pytest.mark.parametrize("code", [99, dtypes.STRING, -(2**63)])
+def test_mean_with_cast_refuses_other_types(code):
+    with pytest.raises(Refused, match=rf"HA508: ReduceMeanWithCast: dtype = {code} .*allowed: -1 \(as described\), 17"):
+        bind("ReduceMeanWithCast", [X, np.array([0])], const=[1], dtype=code).infer()
+
+
+def test_mean_with_count_has_room_on_the_way():
+    x, count, total = np.array([3e38, 3e38], F32), np.array([2, 2], F32), np.array([4, 4], F32)
+    assert run("ReduceMeanWithCount", x, count * 4, total * 4, axes=[0]) == np.float32(3e38)
+    x, count, share = np.array([1e-10], F32), np.array([3e38], F32), np.array([0.5], F32)
+    assert run("ReduceMeanWithCount", x, count, share, axes=[0]) == F32(6e28)

@@ -101,8 +101,10 @@ def _ints(rng: Generator, code: int, shape: tuple[int, ...], special: bool, low:
     least, most = RANGES.get(code, (int(info.min), int(info.max) + 1))
     bounds = (max(least, -20), min(most, 20)) if low is None else (max(least, int(low)), min(most, int(high or 0) + 1))
     array = rng.integers(*bounds, shape, dtype=dtype)
-    extremes = [max(least, one) for one in (least, most - 1, 0, 1, -1, most // 2)]
-    return _sprinkle(rng, array, np.array(extremes, dtype)) if special else array
+    extremes = [least, most - 1, 0, 1, -1, most // 2]
+    if dtype.itemsize == 8:  # odd ones that no float64 holds
+        extremes += [2**53 + 1, 2**62 + 3, most - 3, least + 1, -(2**53) - 1, -(2**62) - 3]
+    return _sprinkle(rng, array, np.array([max(least, one) for one in extremes], dtype)) if special else array
 
 
 def _sprinkle(rng: Generator, array: Array, special: Array) -> Array:

@@ -49,7 +49,7 @@ def page(known: Prototype, operator: Operator | None) -> Page:
         _meaning(operator.kernel) if operator else "",
         (*_tensors("input", known.inputs), *_tensors("output", known.outputs)),
         tuple(_attr(known.op_type, decl) for decl in known.attrs.values()),
-        (*_values(operator), *_twins(operator), *map(_older, known.generations[1:])),
+        (*_beyond(known), *_values(operator), *_twins(operator), *map(_older, known.generations[1:])),
         _refusals(operator) if operator else (),
     )
 
@@ -92,6 +92,15 @@ def _default(decl: AttrDecl) -> str:
     if decl.default is None:
         return "none"
     return dtype_name(decl.default) if decl.kind == "data_type" else repr(decl.default)
+
+
+def _beyond(known: Prototype) -> Iterator[str]:
+    """The types that the prototype lists and no tensor has here."""
+    decls = (*known.inputs, *known.outputs)
+    codes = [code for decl in decls for code in decl.dtypes if code not in allowed_of(decl.dtypes)]
+    if codes:
+        names = " and ".join(dict.fromkeys(map(dtype_name, codes)))
+        yield f"The prototype lists {names} too; tensors of these have no elements in device memory here and are refused."
 
 
 def _values(operator: Operator | None) -> Iterator[str]:

@@ -14,7 +14,7 @@ from hostacl.ops.call import Call
 from hostacl.ops.dims import Shape
 from hostacl.ops.registry import kernel
 from hostacl.ops.scan import lines_of, place_of
-from hostacl.ops.shapes import axis, drop_axes
+from hostacl.ops.shapes import axis, drop_axes, without_some
 from hostacl.tensors import dtypes
 
 Array = NDArray[Any]
@@ -23,6 +23,8 @@ Array = NDArray[Any]
 def without_dimension(call: Call) -> Shape:
     """The shape of x without the axis; refuses an empty one."""
     shape = call.shape("x")
+    if not ("dimension" in call.attrs or call.known("dimension")):
+        return without_some(shape, min(len(shape), 1))
     place = axis(call, call.scalar("dimension"), len(shape), "dimension")
     if shape and shape[place] == 0:
         raise call.refuse(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import prod
+from math import inf, prod
 from typing import Any
 
 import numpy as np
@@ -14,9 +14,10 @@ from hostacl.config import settings
 from hostacl.ops import precision
 from hostacl.ops.call import Call
 from hostacl.ops.declare import binary, direct_binary, direct_unary, unary
+from hostacl.ops.dims import Shape
 from hostacl.ops.precision import half_by_table
 from hostacl.ops.registry import kernel
-from hostacl.ops.shapes import same_as
+from hostacl.ops.shapes import broadcast_inputs
 from hostacl.tensors import dtypes
 
 Array = NDArray[Any]
@@ -133,6 +134,19 @@ def direct_power(call: Call) -> Any:
 binary("Pow", power, promote=True, direct=direct_power)
 
 
+def with_base(*names: str, one: bool = False) -> Callable[[Call], Shape]:
+    """The common shape of these inputs; refuses a base that has no logarithms, of powers one that may be 1."""
+
+    def rule(call: Call) -> Shape:
+        base = call.attr("base")
+        if base != -1 and not (0 < base < inf and (one or base != 1)):
+            told = "finite" if one else "finite and not 1"
+            raise call.refuse("HA508", f"base = {base}; allowed: -1 (for e), or more than 0, {told}.")
+        return broadcast_inputs(call, *names)
+
+    return rule
+
+
 def affine(x: Array, scale: float, shift: float) -> Array:
     """scale·x + shift, in float64 so that it neither overflows nor loses digits; x itself by default."""
     if (scale, shift) == (1, 0):
@@ -154,7 +168,7 @@ def direct_plain(function: Any, native: Any = None) -> Callable[[Call], Any]:
     return direct
 
 
-@kernel("Exp", shape=same_as("x"), direct=direct_plain(np.exp, _kernels.exp))
+@kernel("Exp", shape=with_base("x", one=True), direct=direct_plain(np.exp, _kernels.exp))
 def exp(x: Array, base: float, scale: float, shift: float) -> Array:
     """base^(scale·x + shift), base -1 for e. The attributes count for float32 and the half types only."""
     if x.dtype != np.float32:
@@ -169,8 +183,8 @@ def logarithm_dtype(call: Call) -> int:
     return dtypes.FLOAT if code in dtypes.INTEGERS or code == dtypes.BOOL else code
 
 
-@kernel("Log", shape=same_as("x"), dtype={"y": logarithm_dtype}, direct=direct_plain(np.log))
+@kernel("Log", shape=with_base("x"), dtype={"y": logarithm_dtype}, direct=direct_plain(np.log))
 def log(x: Array, base: float, scale: float, shift: float) -> Array:
-    """Logarithm to the base (-1 for e) of scale·x + shift."""
+    """Logarithm to the base (-1 for e) of scale·x + shift: -Inf at 0, NaN below. Integers and bool give float32."""
     natural = np.log(affine(x.astype(np.float64) if x.dtype.kind in "iub" else x, scale, shift))
     return natural if base == -1 else natural / np.log(base)

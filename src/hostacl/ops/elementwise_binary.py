@@ -16,7 +16,8 @@ from hostacl.ops.blocks import in_blocks
 from hostacl.ops.call import Call
 from hostacl.ops.declare import binary, codes, direct_binary, with_attributes
 from hostacl.ops.dims import Shape
-from hostacl.ops.elementwise import truncated_divide
+from hostacl.ops.elementwise import truncated_divide, with_base
+from hostacl.ops.precision import widest
 from hostacl.ops.registry import kernel
 from hostacl.ops.shapes import broadcast, broadcast_inputs, equal_dims, one_element, same_as
 from hostacl.tensors import dtypes
@@ -313,20 +314,15 @@ def addcmul(input_data: Array, x1: Array, x2: Array, value: Array) -> Array:
 
 @kernel("Addcdiv", shape=with_scalars("value")("input_data", "x1", "x2"), direct=native_three(_kernels.add_quotient))
 def addcdiv(input_data: Array, x1: Array, x2: Array, value: Array) -> Array:
-    """input_data + value·x1/x2, where value has one element. Integers: the quotient is cut off toward zero, x/0 is 0."""
-    scaled = value.reshape(()) * x1
+    """input_data + (value·x1)/x2, where value has one element.
+
+    Integers wrap, the product too; the quotient is cut off toward zero, x/0 is 0.
+    """
+    scaled = value.reshape(()) * (x1 if value.dtype == x1.dtype else widest(x1))
     return input_data + (truncated_divide(scaled, x2) if scaled.dtype.kind in "iu" else scaled / x2)
 
 
-def checked_base(call: Call) -> Shape:
-    """The common shape; refuses a base that has no logarithm."""
-    base = call.attr("base")
-    if base != -1 and (base <= 0 or base == 1):
-        raise call.refuse("HA508", f"base = {base}; allowed: -1 (for e), or more than 0 and not 1.")
-    return broadcast_inputs(call, "x1", "x2")
-
-
-@kernel("LogAddExp", shape=checked_base, direct=in_blocks)
+@kernel("LogAddExp", shape=with_base("x1", "x2"), direct=in_blocks)
 def log_add_exp(x1: Array, x2: Array, base: float, scale: float, shift: float) -> Array:
     """log(base^z1 + base^z2) to the base (-1 for e), z = scale·x + shift, without overflow."""
     factor = 1.0 if base == -1 else float(np.log(base))

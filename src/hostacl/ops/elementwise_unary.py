@@ -147,13 +147,20 @@ def round_integers(x: Array, decimals: int) -> Array:
     return (quotient + up.astype(x.dtype)) * x.dtype.type(unit)
 
 
+LARGEST = 308
+"""The largest power of ten that float64 holds."""
+
+
 def round_floats(x: Array, decimals: int) -> Array:
-    """Floats rounded to a number of decimals, halves to even, by way of x·10^decimals in float64."""
+    """Floats rounded to a number of decimals, halves to even: float64 times (below 0: by) a power of ten, and back."""
     if decimals == 0:
         return np.asarray(np.rint(x))
-    unit = 10.0**decimals
-    scaled = x.astype(np.float64) * unit
-    return np.where(np.isfinite(scaled), np.rint(scaled) / unit, x)
+    places, wide = min(abs(decimals), 2 * LARGEST), x.astype(np.float64)
+    first, then = 10.0 ** min(places, LARGEST), 10.0 ** max(places - LARGEST, 0)
+    if decimals < 0:
+        return np.rint(wide / first / then) * then * first
+    scaled = wide * first * then
+    return np.where(np.isfinite(scaled), np.rint(scaled) / then / first, x)
 
 
 def direct_round(call: Call) -> Any:

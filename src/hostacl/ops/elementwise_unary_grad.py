@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hostacl.ops.blocks import in_blocks
+from hostacl.ops.precision import widest
 from hostacl.ops.registry import kernel
 from hostacl.ops.shapes import broadcast
 
@@ -45,8 +46,9 @@ def asin_grad(y: Array, dy: Array) -> Array:
     Integers are cut off toward zero, held within their type, and 0 in the place of NaN.
     """
     if y.dtype.kind in "iu":
-        slopes: Array = asin_grad(y.astype(np.float64), dy.astype(np.float64))
-        return np.where(np.isnan(slopes), 0, slopes)
+        bound = np.iinfo(y.dtype)
+        endless = np.where(dy > 0, bound.max, np.where(dy < 0, bound.min, 0))
+        return np.where(y == 0, dy, np.where(np.abs(y) == 1, endless, 0)).astype(y.dtype)
     root = np.conj(y)
     return dy / np.sqrt((1 - root) * (1 + root))
 
@@ -79,13 +81,16 @@ def reciprocal_grad(y: Array, dy: Array) -> Array:
 @gradient("RsqrtGrad")
 def rsqrt_grad(y: Array, dy: Array) -> Array:
     """-dy·y³/2, where y = 1/√x is the output of Rsqrt; y conjugated when complex, integers cut off toward zero."""
-    if y.dtype.kind in "iu":
-        y, dy = y.astype(np.float64), dy.astype(np.float64)
-    root = np.conj(y)
-    return dy * root * root * root * y.dtype.type(-0.5)
+    root = np.conj(widest(y))
+    large = np.abs(root) > 1  # then it is halved first, before it may be out of range
+    product = np.where(large, root * -0.5, root) * widest(dy) * root * root
+    return np.where(large, product, product * -0.5)
 
 
 @gradient("SqrtGrad")
 def sqrt_grad(y: Array, dy: Array) -> Array:
     """dy/(2·y), where y = √x is the output of Sqrt, conjugated when complex; ±Inf at 0, NaN where dy is 0 too."""
-    return y.dtype.type(0.5) * dy / np.conj(y)
+    root = np.conj(widest(y))
+    small = np.abs(root) < 1  # so that neither 2·y nor dy/y is out of range, nor dy/2 nothing
+    quotient = widest(dy) / np.where(small, root + root, root)
+    return np.where(small, quotient, quotient * 0.5)

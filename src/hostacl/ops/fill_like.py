@@ -21,6 +21,9 @@ from hostacl.tensors import dtypes
 
 Array = NDArray[Any]
 
+TOO_MANY = 1 << 63
+"""Elements that no dim can count."""
+
 
 def fills_with(call: Call, value: float) -> Callable[[Any, Array], None]:
     """Writes a number, in the output's type, into a whole tensor."""
@@ -86,10 +89,10 @@ def number(call: Call, name: str) -> Any:
 
 def steps_between(start: Any, limit: Any, delta: Any, closed: bool) -> int:
     """How many steps lead from start to limit: exact for integers, in float64 for floats."""
-    whole = isinstance(delta, int)
-    if closed:
-        return max((limit - start) // delta if whole else floor((limit - start) / delta), -1) + 1
-    return max(-((start - limit) // delta) if whole else ceil((limit - start) / delta), 0)
+    if isinstance(delta, int):
+        return max((limit - start) // delta, -1) + 1 if closed else max(-((start - limit) // delta), 0)
+    steps = min((limit - start) / delta, float(TOO_MANY))
+    return max(floor(steps), -1) + 1 if closed else max(ceil(steps), 0)
 
 
 def range_shape(call: Call) -> Shape:
@@ -99,7 +102,9 @@ def range_shape(call: Call) -> Shape:
     start, limit, delta = (number(call, name) for name in ("start", "limit", "delta"))
     if delta == 0 or not np.isfinite([float(start), float(limit), float(delta)]).all():
         raise call.refuse("HA519", f"start = {start}, limit = {limit}, delta = {delta}; allowed: finite ones, delta not 0.")
-    return (steps_between(start, limit, delta, bool(call.attrs.get("is_closed"))),)
+    if (count := steps_between(start, limit, delta, bool(call.attrs.get("is_closed")))) >= TOO_MANY:
+        raise call.refuse("HA519", f"start = {start}, limit = {limit}, delta = {delta} are {count} steps; allowed: below 2^63.")
+    return (count,)
 
 
 def one_number(value: Array) -> Any:
@@ -140,7 +145,9 @@ def space_shape(call: Call) -> Shape:
 @kernel("LinSpace", shape=space_shape, values=("num",))
 def lin_space(start: Array, stop: Array, num: Array) -> Array:
     """``num`` numbers from start to stop, both included, evenly spaced; start alone when num is 1."""
-    return np.linspace(one_number(start), one_number(stop), int(one_number(num)))
+    line = np.linspace(one_number(start), one_number(stop), int(one_number(num)))
+    line[:1] = start.reshape(-1)  # also where the other end is not finite
+    return line
 
 
 def log_space_shape(call: Call) -> Shape:

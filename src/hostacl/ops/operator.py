@@ -121,7 +121,12 @@ class Operator:
         if rule is None:
             return None
         answer = rule(call)
-        return answer if isinstance(answer, tuple) else (answer,)
+        codes = answer if isinstance(answer, tuple) else (answer,)
+        listed = call.outputs[name].decl.dtypes
+        if not dtypes.has_arrays(codes[0]) and codes[0] not in listed:
+            told = ", ".join(map(dtypes.ge_name, dtypes.allowed_of(listed)))
+            raise call.refuse("HA502", f"{name} would be {dtypes.ge_name(codes[0])}, as the attributes say; allowed: {told}.")
+        return codes
 
     def dtype_attr(self, name: str) -> str | None:
         """The attribute that says an output's dtype, if there is one."""

@@ -41,6 +41,11 @@ def compute_dtype(code: int) -> np.dtype[Any]:
     return np.dtype(np.int8) if code in (dtypes.INT4, 31) else dtypes.numpy_dtype(code)
 
 
+def widest(x: Array) -> Array:
+    """Numbers as float64 or complex128, in which what float32 holds is never out of range on the way."""
+    return x.astype(np.complex128 if x.dtype.kind == "c" else np.float64, copy=False)
+
+
 def store(value: Array, out: Array, code: int, saturate: bool) -> None:
     """Writes a kernel's result into an output, rounded once to nearest even. Shapes broadcast; ``value`` may overlap ``out``.
 

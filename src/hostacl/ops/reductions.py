@@ -13,6 +13,7 @@ from hostacl import _kernels
 from hostacl.ops.call import Call
 from hostacl.ops.centred import about_mean, deviation, direct_lines, listed_axes, log_sum, log_sum_exp, square_sum
 from hostacl.ops.dims import Shape
+from hostacl.ops.precision import widest
 from hostacl.ops.reduce import Axes, axes_of, direct_reduction, reduced_by, reduction, sum_over
 from hostacl.ops.registry import kernel
 from hostacl.ops.shapes import broadcasts_to, reduced
@@ -102,18 +103,46 @@ def direct_truth(function: np.ufunc) -> Callable[[Call], Any]:
     return direct
 
 
-def widest(x: Array) -> Array:
-    """Numbers as float64 or complex128."""
-    return x.astype(np.complex128 if x.dtype.kind == "c" else np.float64)
+def sum_as_float(x: Array, axes: Axes, keep: bool) -> Array:
+    """The sum as float64 or complex128. That of integers is exact before it is rounded: their halves are summed apart."""
+    if x.dtype.kind not in "iu":
+        return np.asarray(np.sum(widest(x), axis=axes, keepdims=keep))
+    wide = whole(x)
+    parts = (wide >> wide.dtype.type(32), wide & wide.dtype.type(0xFFFFFFFF))
+    high, low = (np.sum(part, axis=axes, keepdims=keep, dtype=wide.dtype) for part in parts)
+    return np.asarray(high * 2.0**32 + low)
+
+
+def whole(x: Array) -> Array:
+    """Integers in 64 bits."""
+    return x.astype(np.uint64 if x.dtype.kind == "u" else np.int64, copy=False)
 
 
 def log_sum_over(x: Array, axes: Axes, keep: bool) -> Any:
-    """The logarithm of the sum: NaN below 0, of nothing -Inf. Integers are cut off toward zero."""
-    return np.log(np.sum(widest(x), axis=axes, keepdims=keep))
+    """The logarithm of the sum: NaN below 0, of nothing -Inf. Integers are summed exactly; the result is cut off toward 0."""
+    return np.log(sum_as_float(x, axes, keep))
+
+
+def log_sum_exp_whole(x: Array, axes: Axes, keep: bool) -> Array:
+    """log(Σ e^x) of integers, cut off toward zero: exactly the largest, and what the others add to it."""
+    wide, bound = whole(x), np.iinfo(x.dtype)
+    top = np.asarray(np.max(wide, axis=axes, keepdims=True, initial=bound.min))
+    gaps = top.view(np.uint64) - wide.view(np.uint64)
+    total = np.sum(np.exp(-gaps.astype(np.float64)), axis=axes, keepdims=True)
+    more = np.log(np.where(total == 0, 1, total))
+    steps = np.floor(more).astype(wide.dtype)
+    found = np.where(top > bound.max - steps, wide.dtype.type(bound.max), top + steps)
+    cut = found + ((found < 0) & (more > steps)).astype(wide.dtype)
+    return cut if keep else cut.reshape(np.sum(total, axis=axes).shape)
 
 
 def log_sum_exp_over(x: Array, axes: Axes, keep: bool) -> Any:
-    """log(Σ e^x), shifted by the largest element: no overflow; of nothing -Inf. Integers are cut off toward zero."""
+    """log(Σ e^x), shifted by the largest element: no overflow; of nothing -Inf, or the smallest integer.
+
+    Integers: the exact sum of the largest and what the others add to it, cut off toward zero.
+    """
+    if x.dtype.kind in "iu":
+        return log_sum_exp_whole(x, axes, keep)
     wide = widest(x)
     top = np.max(wide.real, axis=axes, keepdims=True, initial=-np.inf)
     top = np.where(np.isfinite(top), top, 0)
@@ -140,21 +169,28 @@ def reduce_mean_d(x: Array, axes: list[int], keep_dims: bool, noop_with_empty_ax
 def cast_dtype(call: Call) -> int | tuple[int, ...]:
     """The type that the attribute says; without it what the output is described as, else that of x."""
     code = call.attr("dtype")
-    if code not in (None, dtypes.UNDEFINED, 28):
-        return int(code)
-    return (call.dtype("x"), *call.outputs["y"].decl.dtypes)
+    allowed = call.outputs["y"].decl.dtypes
+    if code in (None, dtypes.UNDEFINED, 28):
+        return (call.dtype("x"), *allowed)
+    if code not in allowed:
+        told = ", ".join(f"{one} ({dtypes.ge_name(one)})" for one in allowed)
+        raise call.refuse("HA508", f"dtype = {code} ({dtypes.ge_name(code)}); allowed: -1 (as described), {told}.")
+    return int(code)
 
 
 @kernel("ReduceMeanWithCast", shape=reduced(), values=("axes",), dtype={"y": cast_dtype}, dtype_attrs={})
 def reduce_mean_with_cast(x: Array, axes: Any, keep_dims: bool, noop_with_empty_axes: bool, out: Any) -> Any:
-    """The mean over axes of x cast to the output's type first: attribute dtype, or what the output is described as."""
+    """The mean over axes of x cast to the output's type first: attribute dtype, or what the output is described as.
+
+    Integers and what becomes them are cast as Cast does; floats that become narrower ones are rounded only in the end.
+    """
     wanted = out[0].dtype
     if x.dtype.kind in "fc" and wanted.kind in "iu":
         cast = np.empty(x.shape, wanted)
         _kernels.convert(np.ascontiguousarray(x.real), cast)
         x = cast
-    elif wanted.kind in "fc" and x.dtype.kind in "iu":
-        x = x.astype(np.float64)
+    elif x.dtype.kind in "iu":
+        x = x.astype(np.float64 if wanted.kind in "fc" else wanted)
     return mean_over(x, axes_of(axes, x.ndim, noop_with_empty_axes), keep_dims)
 
 
@@ -168,8 +204,12 @@ def counted_shape(call: Call) -> Shape:
 @kernel("ReduceMeanWithCount", shape=counted_shape)
 def reduce_mean_with_count(x: Array, count: Array, count_sum: Array, axes: list[int], keep_dims: bool) -> Any:
     """Σ x·count/count_sum over axes: the mean of means that stand for ``count`` elements each. All three broadcast to x."""
-    weight = np.broadcast_to(count / count_sum, x.shape)
-    return sum_over(x * weight, axes_of(axes, x.ndim, True), keep_dims)
+    over = axes_of(axes, x.ndim, True)
+    found = np.asarray(sum_over(x * np.broadcast_to(count / count_sum, x.shape), over, keep_dims))
+    if np.isfinite(found).all():
+        return found
+    share = widest(count) / widest(count_sum)  # in which nothing is out of range on the way
+    return sum_over(widest(x) * np.broadcast_to(share, x.shape), over, keep_dims)
 
 
 @kernel("SquareSumV1", shape=reduced("x", "axis"), direct=direct_lines(listed_axes("axis"), square_sum))

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hostacl import _kernels
 from hostacl.ops import dims
 from hostacl.ops.call import Call
 from hostacl.ops.dims import Between, Dim, Shape
@@ -84,6 +85,8 @@ def resize(
     regions = regions_of(call, [float(one) for one in np.ravel(roi)] if roi is not None and crop else [], x.ndim, formats["x"])
     changed = axes_of(x.shape, new, factors, regions, crop)
     taps = [taps_of(one, dict(call.attrs)) for one in changed]
+    if call.attr("mode") == "nearest":  # elements are moved as they are; what lies outside is set afterwards
+        taps = [one._replace(weight=None) for one in taps]
     if not taps or 0 in new:
         return x.reshape(final) if not taps else np.zeros(final, x.dtype)
     y = resampled(x, taps)
@@ -92,10 +95,13 @@ def resize(
 
 def outside_set(y: Array, changed: Sequence[Axis], value: float) -> Array:
     """The result with a value where a place lies outside of x along any axis."""
+    if y.dtype.kind in "iu":
+        held = np.empty((), y.dtype)
+        _kernels.convert(np.asarray(value, np.float64), held)
+        value = held.item()
     for one in changed:
         place = COORDINATES["tf_crop_and_resize"](np.arange(one.new, dtype=np.float64), one)
         outside = (place < 0) | (place > one.old - 1)
         if outside.any():
-            y = y if y.dtype.kind == "f" else y.astype(np.float64)
             np.moveaxis(y, one.axis, 0)[outside] = value
     return y

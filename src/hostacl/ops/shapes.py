@@ -114,18 +114,32 @@ def reduced(x: str = "x", axes_name: str = "axes", keep: str = "keep_dims") -> R
     def rule(call: Call) -> Shape:
         shape = call.shape(x)
         if not (axes_name in call.attrs or call.known(axes_name)):
-            return unknown_reduction(call, shape, bool(call.attrs.get(keep)))
+            return unknown_reduction(shape, dims.count(call.shape(axes_name)), bool(call.attrs.get(keep)))
         over = reduction_axes(call, axes_name, len(shape))
         return drop_axes(shape, over, bool(call.attrs.get(keep)))
 
     return rule
 
 
-def unknown_reduction(call: Call, shape: Shape, keep: bool) -> Shape:
+def unknown_reduction(shape: Shape, count: Dim, keep: bool) -> Shape:
     """What is known of a reduced shape before the axes are: with kept dims, each is 1 or what it was."""
-    if not keep:
+    if keep or not shape:
+        return tuple(dim if dim == 1 else one_or(dim) for dim in shape)
+    return without_some(shape, count)
+
+
+def without_some(shape: Shape, count: Dim) -> Shape:
+    """A shape without ``count`` of its dims, it is not known which: each is one of as many neighbours."""
+    if not isinstance(count, int) or count > len(shape):
         raise Unknown
-    return tuple(dim if dim == 1 else one_or(dim) for dim in shape)
+    return tuple(one_of(shape[place : place + count + 1]) for place in range(len(shape) - count))
+
+
+def one_of(choices: Shape) -> Dim:
+    """One of several dims."""
+    lows, highs = zip(*map(dims.bounds, choices), strict=True)
+    low, high = min(lows), None if None in highs else max(highs)
+    return low if low == high else Between(low, high)
 
 
 def one_or(dim: Dim) -> Dim:

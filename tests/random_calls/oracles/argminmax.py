@@ -11,13 +11,19 @@ from random_calls.dice import Dice
 from random_calls.oracle import oracle, shapes
 
 
-@shapes("ArgMaxV2")
-def along_dimension(d: Dice) -> None:
-    """A tensor with ties, and the dimension as a scalar value input."""
-    shape = d.shape(1, empty=False)
+def shape_and_axis(d: Dice) -> tuple[tuple[int, ...], int]:
+    """A shape, and an axis along which it is not empty."""
+    shape = d.shape(empty=False)
     axis = d.axis(len(shape))
     if len(shape) > 1 and d.wants("empty"):
         shape = tuple(0 if place == (axis + 1) % len(shape) else size for place, size in enumerate(shape))
+    return shape, axis
+
+
+@shapes("ArgMaxV2")
+def along_dimension(d: Dice) -> None:
+    """A tensor with ties, and the dimension as a scalar value input."""
+    shape, axis = shape_and_axis(d)
     d.tensor("x", shape, -2, 2)
     d.value("dimension", np.array(axis))
     d.output("y", int(d.attr("dtype", dtypes.INT32, dtypes.INT64)))
@@ -25,8 +31,7 @@ def along_dimension(d: Dice) -> None:
 
 @oracle("ArgMaxV2")
 def arg_max_v2(x: Any, dimension: Any) -> Any:
-    axis = int(np.asarray(dimension).ravel()[0]) % x.ndim
-    return first(x, axis, _beats)
+    return first(x, int(np.asarray(dimension).ravel()[0]), _beats)
 
 
 def _beats(one: Any, best: Any) -> bool:
@@ -39,7 +44,10 @@ def _beats(one: Any, best: Any) -> bool:
 
 
 def first(x: Any, axis: int, beats: Any) -> Any:
-    """The first index along the axis that no other beats."""
+    """The first index along the axis that no other beats; that of a scalar is 0."""
+    if x.ndim == 0:
+        return np.array(0, object)
+    axis %= x.ndim
     result = np.zeros(x.shape[:axis] + x.shape[axis + 1 :], object)
     for place in np.ndindex(result.shape):
         line = x[(*place[:axis], slice(None), *place[axis:])].tolist()
@@ -57,14 +65,14 @@ def along_dimension_too(d: Dice) -> None:
     if "dimension" not in d.prototype.attrs:
         along_dimension(d)
         return
-    shape = d.shape(1, empty=False)
+    shape, axis = shape_and_axis(d)
     d.tensor("x", shape, -2, 2)
-    d.attr("dimension", d.axis(len(shape)))
+    d.attr("dimension", axis)
 
 
 @oracle("ArgMaxD")
 def arg_max_d(x: Any, dimension: int) -> Any:
-    return first(x, dimension % x.ndim, _beats)
+    return first(x, dimension, _beats)
 
 
 def _below(one: Any, best: Any) -> bool:
@@ -78,16 +86,13 @@ def _below(one: Any, best: Any) -> bool:
 
 @oracle("ArgMin", "ArgMinD")
 def arg_min(x: Any, dimension: Any) -> Any:
-    return first(x, int(np.asarray(dimension).ravel()[0]) % x.ndim, _below)
+    return first(x, int(np.asarray(dimension).ravel()[0]), _below)
 
 
 @shapes("ArgMaxWithValue", "ArgMinWithValue")
 def with_value(d: Dice) -> None:
     """A tensor with ties and a dimension."""
-    shape = d.shape(1, empty=False)
-    axis = d.axis(len(shape))
-    if len(shape) > 1 and d.wants("empty"):
-        shape = tuple(0 if place == (axis + 1) % len(shape) else size for place, size in enumerate(shape))
+    shape, axis = shape_and_axis(d)
     d.tensor("x", shape, -2, 2)
     d.attr("dimension", axis)
     d.attr("keep_dims", True, False)
@@ -95,6 +100,8 @@ def with_value(d: Dice) -> None:
 
 
 def place_and_value(x: Any, dimension: int, keep_dims: bool, beats: Any) -> Any:
+    if x.ndim == 0:
+        return np.array(0, object), x
     axis = dimension % x.ndim
     place = np.expand_dims(first(x, axis, beats), axis)
     value = np.empty(place.shape)
@@ -116,17 +123,19 @@ def arg_min_with_value(x: Any, dimension: int, keep_dims: bool) -> Any:
 @shapes("ArgMaxGrad")
 def going_back(d: Dice) -> None:
     """A tensor, a place along the dimension for each line, and what goes there."""
-    shape = d.shape(1, empty=False)
-    axis = d.axis(len(shape))
+    shape, axis = shape_and_axis(d)
     d.tensor("var", shape)
     lines = tuple(size for place, size in enumerate(shape) if place != axis % len(shape))
-    d.tensor("indices", d.rng.integers(0, shape[axis], lines))
+    count = shape[axis] if shape else 1
+    d.tensor("indices", d.rng.integers(-count, count, lines))
     d.tensor("updates", lines)
     d.attr("dimension", axis)
 
 
 @oracle("ArgMaxGrad")
 def arg_max_grad(var: Any, indices: Any, updates: Any, dimension: int) -> Any:
+    if var.ndim == 0:
+        return updates
     result, axis = var.copy(), dimension % var.ndim
     for place in np.ndindex(indices.shape):
         result[(*place[:axis], int(indices[place]), *place[axis:])] = updates[place]

@@ -129,6 +129,8 @@ def view_copying(d: Dice) -> None:
     sizes = [1] if d.wants("one element") else [d.int(1, 3) for _ in range(d.int(1, 3))]
     if d.wants("long"):
         sizes = [150]
+    if d.wants("8-d"):
+        sizes = [d.int(1, 2) for _ in range(8)]
     if d.wants("empty"):
         sizes[0] = 0
     for prefix in ("dst_", "src_"):
@@ -160,10 +162,10 @@ def view_copy(
 def reinterpreting(d: Dice) -> None:
     """A tensor and a type of another width."""
     targets = [code for code in d.prototype.outputs[0].dtypes if code != dtypes.BOOL]
-    target = d.dtype if d.kind in {"in place", "partial overlap"} else int(d.choose(*targets))
+    target = d.dtype if d.kind in {"in place", "partial overlap", "8-d"} else int(d.choose(*targets))
     have, want = dtypes.BY_CODE[d.dtype].bits, dtypes.BY_CODE[target].bits
     keep = bool(d.attr("keep_dim", True, False)) and have != want
-    shape = d.shape(1 if want > have or keep else 0, 7)
+    shape = d.shape(1 if want > have or keep else 0, 8 if want >= have or keep else 7)
     if want > have:
         shape = (*shape[:-1], want // have)
     bytes_ = d.tensor("x", shape).tobytes()

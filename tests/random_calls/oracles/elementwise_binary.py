@@ -253,8 +253,11 @@ def add_row_ranges(x: Any, src: Any, indices: Any) -> Any:
 
 @oracle("Xlogy")
 def xlogy(x1: Any, x2: Any) -> Any:
-    logarithm = np.log(np.abs(x2)) + 1j * np.angle(x2) if np.iscomplexobj(x2) else np.log2(x2) * np.log(2)
-    return np.where(x1 == 0, 0, x1 * logarithm)
+    if np.iscomplexobj(x2):  # with more digits: sizes near 1 have small logarithms
+        wide = x2.astype(np.clongdouble)
+        x2_log = np.log(np.hypot(wide.real, wide.imag)) + 1j * np.arctan2(wide.imag, wide.real)
+        return np.where(x1 == 0, 0, x1.astype(np.clongdouble) * x2_log).astype(np.complex128)
+    return np.where(x1 == 0, 0, x1 * (np.log2(x2) * np.log(2)))
 
 
 @oracle("Xdivy")
@@ -276,10 +279,18 @@ def sums(*terms: Any) -> Any:
 
 
 def held(term: Any, dice: Dice) -> Any:
-    """A part of the result as single precision holds it, where it is computed in that: infinite beyond the largest number."""
-    if dice.dtype in {dtypes.DOUBLE, *dtypes.COMPLEXES} or isinstance(term, int) or term.dtype == object:
+    """A part of the result as it is held on the way: of integers what wraps, else in single precision unless in double.
+
+    That is infinite beyond the largest number, and has fewer digits below the smallest normal one.
+    """
+    if isinstance(term, int) or term.dtype == object:
+        wrapped = np.frompyfunc(lambda one: (one + 2**63) % 2**64 - 2**63, 1, 1)
+        return np.asarray(wrapped(term), object) if dice.dtype == dtypes.INT64 else term
+    if dice.dtype not in FLOATS:  # double, complex, or a factor of another type than the tensors
         return term
-    return np.where(np.abs(term) > float(np.finfo(np.float32).max), np.copysign(np.inf, term), term)
+    single = np.finfo(np.float32)
+    far = (np.abs(term) > float(single.max)) | (np.abs(term) < float(single.smallest_normal))
+    return np.where(far, np.asarray(term).astype(np.float32).astype(np.float64), term)
 
 
 @shapes("AxpyV2", "Addcmul", "Addcdiv")

@@ -70,7 +70,8 @@ def logarithm(x: Any, base: float, scale: float, shift: float) -> Any:
     wide = x.astype(np.float64) if is_whole(x) or x.dtype == bool else x
     argument = wide if (scale, shift) == (1, 0) else scale * wide + shift
     if np.iscomplexobj(argument):
-        return np.log(np.hypot(argument.real, argument.imag)) + 1j * np.arctan2(argument.imag, argument.real)
+        parts = np.stack([argument.real, argument.imag]).astype(np.longdouble)  # subnormal ones have their digits there
+        return np.log(np.hypot(*parts)).astype(np.float64) + 1j * np.arctan2(argument.imag, argument.real)
     result = np.log2(argument) * (np.log(2) if base == -1 else 1 / np.log2(base))
     lost = np.where(np.isfinite(argument) & (argument > 0), (np.abs(scale * wide) + abs(shift)) / argument, 0)
     lost = lost * (0 if (scale, shift) == (1, 0) else 2.0**-23)
@@ -134,7 +135,7 @@ def _inverse_whole(x: Any) -> Any:
 def rounding(d: Dice) -> None:
     """One tensor and a number of decimals."""
     d.tensor("x", d.shape(), -200, 200)
-    d.attr("decimals", *((0, -1, -2) if d.kind != "older prototype" or not values.is_float(d.dtype) else (0, 1, 2)))
+    d.attr("decimals", *((0, -1, -2) if values.is_int(d.dtype) else (0, 1, 2, -1, -2)))
 
 
 @oracle("Round")
@@ -142,8 +143,8 @@ def round_half_even(x: Any, decimals: int | None) -> Any:
     if is_whole(x):
         return np.frompyfunc(lambda one: round(one, decimals), 1, 1)(x) if decimals else x
     if decimals:
-        factor = 10.0**decimals
-        return round_half_even(x * factor, 0) / factor
+        factor = 10.0 ** abs(decimals)
+        return round_half_even(x * factor, 0) / factor if decimals > 0 else round_half_even(x / factor, 0) * factor
     return _nearest(x.real) + 1j * _nearest(x.imag) if np.iscomplexobj(x) else _nearest(x)
 
 

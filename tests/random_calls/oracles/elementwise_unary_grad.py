@@ -64,7 +64,9 @@ def reciprocal_grad(y: Any, dy: Any) -> Any:
 
 @oracle("SqrtGrad")
 def sqrt_grad(y: Any, dy: Any) -> Any:
-    return dy / np.conj(y) / 2
+    if np.iscomplexobj(y):
+        return (dy.astype(np.clongdouble) / np.conj(y) / 2).astype(np.complex128)
+    return (dy.astype(np.longdouble) / y / 2).astype(np.float64)
 
 
 @oracle("RsqrtGrad")
@@ -72,7 +74,9 @@ def rsqrt_grad(y: Any, dy: Any, dice: Dice) -> Any:
     if y.dtype == object:
         info = np.iinfo(dtypes.numpy_dtype(dice.dtype))
         return np.frompyfunc(lambda a, b: _half(-b * a**3, info), 2, 1)(y, dy)
-    return np.conj(y) ** 3 * dy / -2 if values.is_complex(dice.dtype) else dy * y * y * y * -0.5
+    if values.is_complex(dice.dtype):
+        return np.conj(y) ** 3 * dy / -2
+    return (dy * y.astype(np.longdouble) ** 3 / -2).astype(np.float64)
 
 
 def _half(product: int, info: Any) -> int:

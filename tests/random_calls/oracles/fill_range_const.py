@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -50,6 +51,9 @@ def ranging(d: Dice) -> None:
     limit = start + step * count - (0 if d.chance() or step == 1 or count == 0 else short)
     if d.chance(0.3):
         start, limit, step = -start, -limit, -step
+    if d.wants("special values", d.dtype == dtypes.INT64):  # whole numbers that no float holds
+        far = int(d.choose(2**53 + 1, 2**62 + 3, -(2**53) - 1, -(2**62) - 3))
+        start, limit = start + far, limit + far
     for name, number in (("start", start), ("limit", limit), ("delta", step)):
         d.value(name, np.array(number), d.dtype)
     d.attr("is_closed", False)
@@ -124,7 +128,7 @@ def identities(d: Dice) -> None:
         rows, columns = 1, 0
     d.attr("num_rows", 0 if d.wants("empty") else rows)
     d.attr("num_columns", columns)
-    d.attr("batch_shape", [2], [], [1, 2])
+    d.attr("batch_shape", *([[1, 2, 1, 2, 1, 1]] if d.wants("8-d") else [[2], [], [1, 2]]))
     d.attrs["dtype"], d.values["dtype"] = ("int", d.dtype), d.dtype
 
 
@@ -165,8 +169,11 @@ def spacing(d: Dice) -> None:
 @oracle("LinSpace")
 def lin_space(start: Any, stop: Any, num: Any) -> Any:
     first, last, count = start.item(), stop.item(), int(num.item())
-    line = [first * (1 - index / (count - 1)) + last * (index / (count - 1)) if count > 1 else first for index in range(count)]
-    line[count - 1 : count] = [last if count > 1 else first] * min(count, 1)
+    if not np.isfinite([first, last]).all():
+        between = [first + index * (last - first) for index in range(1, count - 1)]
+        return np.array([first, *between, *[last] * (count > 1)][:count])
+    steps = [Fraction(index, max(count - 1, 1)) for index in range(count)]
+    line = [float(Fraction(first) * (1 - step) + Fraction(last) * step) for step in steps]
     return Within(np.array(line), (abs(first) + abs(last)) * 2.0**-50)
 
 

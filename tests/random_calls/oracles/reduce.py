@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import functools
 import itertools
+import math
 import operator
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import scipy.special
 
 from hostacl.tensors import dtypes
-from random_calls import values
+from random_calls import tolerance, values
 from random_calls.dice import Dice
 from random_calls.oracle import Within, finite, oracle, shapes, summed
 
@@ -165,27 +167,46 @@ def reduce_all(x: Any, axes: Any, keep_dims: bool) -> Any:
     return fold(x, axes, keep_dims, lambda group: False not in group.tolist())
 
 
-def _whole(result: Any, dice: Dice) -> Any:
-    """Floats as an integer type would hold them."""
-    info = np.iinfo(values.logical(dice.dtype))
-    each = (0 if np.isnan(one) else int(min(max(one, int(info.min)), int(info.max))) for one in np.ravel(result).tolist())
-    return np.array(list(each), object).reshape(np.shape(result))
-
-
 def _logarithms(x: Any, axes: Any, keep: bool, dice: Dice, function: Any) -> Any:
     result = fold(x.astype(np.complex128 if np.iscomplexobj(x) else np.float64), axes, keep, function)
-    if x.dtype == object:
-        return _whole(result, dice)
     return Within(result, (finite(result) + 2) * x.size * 2.0 ** -_bits(dice))
+
+
+def _whole_logarithms(x: Any, axes: Any, keep: bool, dice: Dice, function: Any) -> Any:
+    """A logarithm for each group of Python integers, cut off within the type; None is that of nothing."""
+    info = np.iinfo(values.logical(dice.dtype))
+
+    def one(group: Any) -> int:
+        found = function(group.tolist())
+        return int(info.min) if found is None else min(max(int(found), int(info.min)), int(info.max))
+
+    return fold(x, axes, keep, one)
+
+
+def _log_whole(total: int) -> float | None:
+    """The logarithm of an integer; 0 stands for NaN."""
+    return None if total == 0 else 0.0 if total < 0 else math.log(total)
+
+
+def _log_sum_exp_whole(group: list[int]) -> Fraction | None:
+    """log(Σ e^x) of integers: the largest, exactly, and the rest."""
+    if not group:
+        return None
+    return max(group) + Fraction(math.log(sum(math.exp(max(one - max(group), -1000)) for one in group)))
 
 
 @oracle("ReduceLogSum")
 def reduce_log_sum(x: Any, axes: Any, keep_dims: bool, dice: Dice) -> Any:
+    if x.dtype == object:
+        return _whole_logarithms(x, axes, keep_dims, dice, lambda group: _log_whole(sum(group)))
     return _logarithms(x, axes, keep_dims, dice, lambda group: np.log(sum(group.tolist(), group.dtype.type(0))))
 
 
 @oracle("ReduceLogSumExp")
 def reduce_log_sum_exp(x: Any, axes: Any, keep_dims: bool, dice: Dice) -> Any:
+    if x.dtype == object:
+        return _whole_logarithms(x, axes, keep_dims, dice, _log_sum_exp_whole)
+
     def one(group: Any) -> Any:
         if group.size == 0:
             return -np.inf
@@ -202,15 +223,17 @@ def casting_mean(d: Dice) -> None:
     over_axes(d)
     if d.kind in {"in place", "partial overlap"} or d.chance():
         return
-    target = int(d.choose(dtypes.FLOAT, dtypes.DOUBLE)) if not values.is_complex(d.dtype) else dtypes.COMPLEX128
+    targets = [dtypes.FLOAT, dtypes.DOUBLE, *(dtypes.INT8, dtypes.INT64, dtypes.UINT16)[: 0 if values.is_float(d.dtype) else 3]]
+    target = int(d.choose(*targets)) if not values.is_complex(d.dtype) else dtypes.COMPLEX128
     d.attrs["dtype"], d.values["dtype"] = ("data_type", target), target
     d.output("y", target)
 
 
 @oracle("ReduceMeanWithCast")
 def reduce_mean_with_cast(x: Any, axes: Any, keep_dims: bool, dice: Dice) -> Any:
-    if "dtype" in dice.values and x.dtype == object:
-        x = x.astype(np.float64)
+    target = dice.values.get("dtype")
+    if target is not None and x.dtype == object:
+        x = tolerance.rounded(x, target).astype(object) if values.is_int(target) else x.astype(np.float64)
     return reduce_mean(x, axes, keep_dims, dice)
 
 
@@ -250,7 +273,7 @@ def square_sum(x: Any, axis: Any, keep_dims: bool) -> Any:
 @shapes("ReduceStd", "ReduceStdWithMean", "ReduceStdV2Update")
 def spreading(d: Dice) -> None:
     """A tensor, its mean, the axes and the kind of deviation."""
-    shape = d.shape(1)
+    shape = d.shape(0 if not d.prototype.attrs["dim"].required else 1)
     x = d.tensor("x", shape)
     chosen = d.axes(len(shape), 1)
     d.attr("dim", chosen, *([] if d.prototype.attrs["dim"].required else [[]]))
