@@ -81,7 +81,8 @@ def test_addresses_of_one_without(compile_c: Callable[..., Path], flags: tuple[s
 
 
 def test_functions_of_c_plus_plus_have_their_own_names(compile_c: Callable[..., Path]) -> None:
-    source = SOURCE.replace("int main(int", """namespace net { struct Layer { template <class T> void run(T *p, void (*)(int)); }; }
+    source = SOURCE.replace("int main(int", """
+        namespace net { struct Layer { template <class T> void run(T *p, void (*)(int)); }; }
         template <class T> void net::Layer::run(T *p, void (*)(int)) { aclrtFree(p); aclrtFree(p); }
         template void net::Layer::run<void>(void *, void (*)(int));
         int main(int""").replace("for (int i = 0; i < 3; i++) aclrtFree(p);", "net::Layer().run(p, nullptr);")

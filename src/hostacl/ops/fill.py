@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hostacl.ops import dims
-from hostacl.ops.call import Call, Unknown
-from hostacl.ops.dims import Between, Shape
+from hostacl.ops.call import Call
+from hostacl.ops.dims import Shape
 from hostacl.ops.registry import kernel
-from hostacl.ops.shapes import sizes
+from hostacl.ops.shapes import sizes, unknown_sizes
 
 Array = NDArray[Any]
 
@@ -24,14 +24,6 @@ def filled(call: Call) -> Shape:
     if "dims" in call.attrs or call.known("dims"):
         return sizes(call, "dims")
     return unknown_sizes(call, "dims")
-
-
-def unknown_sizes(call: Call, name: str) -> Shape:
-    """As many unknown dims as a value input has elements."""
-    length = dims.count(call.shape(name))
-    if not isinstance(length, int):
-        raise Unknown(name)
-    return (Between(0, None),) * length
 
 
 @kernel("Fill", "FillD", shape=filled, values=("dims",), bits=True)

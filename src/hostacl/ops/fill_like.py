@@ -13,10 +13,9 @@ from hostacl.config import settings
 from hostacl.ops import dims, precision
 from hostacl.ops.call import Call
 from hostacl.ops.dims import Between, Shape
-from hostacl.ops.fill import unknown_sizes
 from hostacl.ops.reading import Reads
 from hostacl.ops.registry import BOOL_TOO, kernel
-from hostacl.ops.shapes import equal_dims, one_element, rank_is, same_as, sizes
+from hostacl.ops.shapes import equal_dims, one_element, rank_is, same_as, sizes, unknown_sizes
 from hostacl.tensors import dtypes
 
 Array = NDArray[Any]

@@ -16,11 +16,10 @@ from hostacl.ops.axis_cuts import broadcast_cuts
 from hostacl.ops.call import Call
 from hostacl.ops.checking import fits
 from hostacl.ops.dims import Shape
-from hostacl.ops.fill import unknown_sizes
 from hostacl.ops.reading import Reads
 from hostacl.ops.registry import BOOL_TOO, kernel
 from hostacl.ops.run import Out
-from hostacl.ops.shapes import equal_dims, same_as, sizes
+from hostacl.ops.shapes import equal_dims, same_as, sizes, unknown_sizes
 from hostacl.tensors import dtypes
 
 Array = NDArray[Any]

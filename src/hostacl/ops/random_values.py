@@ -12,10 +12,9 @@ from hostacl.errors import Failed
 from hostacl.ops import dims, philox
 from hostacl.ops.call import Call
 from hostacl.ops.dims import Between, Shape
-from hostacl.ops.fill import unknown_sizes
 from hostacl.ops.registry import kernel
 from hostacl.ops.run import Out
-from hostacl.ops.shapes import rank_is, sizes
+from hostacl.ops.shapes import rank_is, sizes, unknown_sizes
 from hostacl.tensors import dtypes
 
 Array = NDArray[Any]

@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 
 from hostacl.ops import accumulate, dims, runtime
 from hostacl.ops.accumulate import Combine, numbers
-from hostacl.ops.call import Call, Unknown
-from hostacl.ops.dims import Between, Shape
+from hostacl.ops.call import Call
+from hostacl.ops.dims import Shape
 from hostacl.ops.index import checked_indices
 from hostacl.ops.reading import Reads
 from hostacl.ops.registry import kernel
 from hostacl.ops.scattering import ROWS, Way, scatter_into
 from hostacl.ops.schema import prototype
-from hostacl.ops.shapes import equal_dims, sizes
+from hostacl.ops.shapes import equal_dims, sizes, unknown_sizes
 
 Array = NDArray[Any]
 
@@ -192,10 +192,7 @@ by_coordinates("ScatterNonAliasingAdd", accumulate.add, f"""x with updates added
 def named_shape(call: Call) -> Shape:
     """The shape named; x has that of indices and of what they name."""
     if "shape" not in call.attrs and not call.known("shape"):
-        length = dims.count(call.shape("shape"))
-        if not isinstance(length, int):
-            raise Unknown("shape")
-        return (Between(0, None),) * length
+        return unknown_sizes(call, "shape")
     shape = sizes(call, "shape")
     updates_fit(call, shape, "x", "y")
     return shape

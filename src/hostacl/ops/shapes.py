@@ -201,3 +201,11 @@ def sizes(call: Call, name: str) -> tuple[int, ...]:
         if value < 0:
             raise call.refuse("HA519", f"{name}[{place}] = {value}; allowed: 0 or more.")
     return values
+
+
+def unknown_sizes(call: Call, name: str) -> Shape:
+    """As many unknown dims as a value input has elements."""
+    length = dims.count(call.shape(name))
+    if not isinstance(length, int):
+        raise Unknown(name)
+    return (Between(0, None),) * length

@@ -14,7 +14,7 @@ from hostacl.ops.dims import Between, Dim, Shape
 from hostacl.ops.reading import Reads
 from hostacl.ops.registry import kernel
 from hostacl.ops.shapes import axes as checked_axes
-from hostacl.ops.shapes import broadcast_shapes, sizes
+from hostacl.ops.shapes import broadcast_shapes, sizes, unknown_sizes
 
 Array = NDArray[Any]
 
@@ -184,10 +184,7 @@ def strided_slice_v2(x: Array, begin: Any, end: Any, axes: Any, strides: Any, ca
 def grown(call: Call) -> Shape:
     """The shape named; dy has that of its slice."""
     if "shape" not in call.attrs and not call.known("shape"):
-        length = dims.count(call.shape("shape"))
-        if not isinstance(length, int):
-            raise Unknown("shape")
-        return (Between(0, None),) * length
+        return unknown_sizes(call, "shape")
     shape = sizes(call, "shape")
     if all_known(call):
         found, axes = lists(call)
