@@ -81,10 +81,10 @@ compiled, and its name is in the message; [hostacl.op](contributing.md) register
 
 ## What every operator refuses
 
-Too many tensors or a required one missing (HA513, HA515), data types that the prototype lacks (HA502) or that differ where they
-must be one (HA503), a required attribute that is not set (HA505) or is of another kind (HA506), a described output of another
-type or shape than the operator gives (HA511, HA512, HA527), more than 8 dims (HA516). `hostacl explain HA502` prints a rule's
-page.
+Too many tensors or a required one missing (HA513, HA515), data types that the prototype lacks, and strings and resources beside
+numbers in its list (HA502), data types that differ where they must be one (HA503), a required attribute that is not set (HA505)
+or is of another kind (HA506), a described output of another type or shape than the operator gives (HA511, HA512, HA527), more
+than 8 dims (HA516). `hostacl explain HA502` prints a rule's page.
 
 ## Refused by name
 
