@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from hostacl.config import override
+from hostacl.errors import Refused
 from hostacl.tensors import dtypes, formats
 from hostacl.tensors.spec import TensorSpec
 from tests.ops.calling import bind, inferred, spec
@@ -106,3 +107,41 @@ def test_blocks_give_what_plain_tensors_give(case, product):
         bind(op, stored, described, **attrs).function()(*arrays, *found)
         for one, into, plainly in zip(found, described, wanted, strict=False):
             np.testing.assert_allclose(one.astype(np.float64), packed(plainly, into).astype(np.float64), rtol=2e-3)
+
+
+@pytest.mark.parametrize(("described", "told"), [
+    (TensorSpec(1, (2, 3, 4, 4), NCHW, 38), "stored as FRACTAL_ZN_LSTM: tensors in that format are not laid out here"),
+    (TensorSpec(1, (2, 3, 4, 4), NCHW, formats.CODES["C1HWNCoC0"]), "are not laid out here; allowed: FRACTAL_NZ"),
+    (TensorSpec(1, (2, 3, 4, 4), NCHW, 99), "stored as format 99"),
+    (TensorSpec(1, (2, 3, 4, 4), NCHW, SIX), "stored as NDC1HWC0: it takes the axes NCDHW"),
+    (TensorSpec(1, (2, 3, 4, 4, 4), NCDHW, FIVE), "stored as NC1HWC0: it takes the axes NCHW"),
+    (TensorSpec(1, (2, 3, 4, 4, 4), ND, FIVE), "it takes the axes NCHW"),
+    (TensorSpec(1, (2, 3, 4, 4, 4), ND, Z), "it takes the axes NCHW or NCDHW"),
+    (TensorSpec(1, (2, 5, 4, 4), NCHW, formats.FRACTAL_Z_C04), "it takes up to 4 channels, not 5"),
+    (TensorSpec(1, (5, 3, 4, 4), NCHW, Z | 2 << 8), "its 2 groups must divide the 5 outputs"),
+    (TensorSpec(1, (4, 0, 4, 4), NCHW, Z | 2 << 8), "none of them be empty"),
+])  # fmt: skip
+@pytest.mark.parametrize("op", ["Relu", "Identity", "SoftmaxV2"])
+def test_a_storage_that_cannot_hold_its_tensor_is_refused_by_name(op, described, told):
+    with pytest.raises(Refused, match=f"HA504: {op}: x = ") as refused:
+        bind(op, [described])
+    assert told in refused.value.text
+    plain = described._replace(storage_format=-1)
+    with pytest.raises(Refused, match=f"{op}: y = "):
+        bind(op, [plain], [described])
+
+
+@pytest.mark.parametrize("layout", [FIVE, Z, NZ, SIX, FIVE | 5 << 24])
+@pytest.mark.parametrize("op", ["Conv2D", "MaxPoolV3", "BNTrainingReduce", "MatMul", "SoftmaxV2", "ReduceSumD", "InstanceNorm"])
+def test_blocks_as_a_shape_are_refused_by_name_where_axes_count(op, layout):
+    one = TensorSpec(1, (1, 2, 4, 4, 16), layout)
+    count = {"Conv2D": 1, "MatMul": 1, "InstanceNorm": 2}.get(op, 0)
+    others = [spec(floats(16, 16)), spec(floats(16)), spec(floats(16))][:count]
+    attrs: dict[str, Any] = {"Conv2D": SLIDE, "MaxPoolV3": POOL, "ReduceSumD": {"axes": [0]}}.get(op, {})
+    with pytest.raises(Refused, match=f"is described in {formats.format_name(layout)} itself; allowed: its plain shape"):
+        bind(op, [one, *others], **attrs)
+
+
+def test_places_have_no_axes():
+    one = TensorSpec(1, (1, 2, 4, 4, 16), FIVE)
+    assert bind("Relu", [one]).infer()[0].shape == one.shape

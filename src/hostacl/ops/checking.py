@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from hostacl.config import settings
-from hostacl.ops import dims
+from hostacl.ops import dims, usage
 from hostacl.ops.binding import Bound
 from hostacl.ops.call import Call, described
 from hostacl.ops.dims import Dim, Shape
-from hostacl.tensors import dtypes
+from hostacl.tensors import dtypes, formats
 from hostacl.tensors.spec import TensorSpec
 
 INDEX_TYPES = frozenset({dtypes.INT32, dtypes.INT64})
@@ -31,6 +31,28 @@ def check_dtypes(call: Call) -> None:
     for name, bound in call.outputs.items():
         if bound.given and not bound.specs[0].absent:
             _check_output(call, name, bound)
+
+
+OF_AXES = frozenset({"conv", "image", "linalg", "matmul", "norm", "pooling", "reduce", "softmax"})
+"""Families that see images, matrices and axes, which a tensor does not have whose shape is that of blocks."""
+
+
+def check_layouts(call: Call) -> None:
+    """Storage formats can hold their tensors; shapes are those of tensors, not of blocks, where an operator sees axes."""
+    for bound in (*call.inputs.values(), *call.outputs.values()):
+        for index, spec in enumerate(bound.specs):
+            label = bound.label(index)
+            if spec.storage_format != -1 and (why := formats.misfit(spec)) is not None:
+                told = f"{label} = {dims.text(spec.shape)} in {formats.format_name(spec.format)}"
+                stored = formats.format_name(spec.storage_format)
+                raise call.refuse("HA504", f"{told} cannot be stored as {stored}: {why}. Convert it with TransData.")
+            if formats.split(spec.format).primary in formats.PRIVATE and usage.families().get(call.op_type) in OF_AXES:
+                told = f"{label} = {dims.text(spec.shape)} is described in {formats.format_name(spec.format)} itself"
+                raise call.refuse("HA504", f"{told}; allowed: its plain shape and format, with {SET_STORAGE} for the blocks.")
+
+
+SET_STORAGE = "aclSetTensorFormat and aclSetTensorShape"
+"""What sets the storage of a descriptor."""
 
 
 def check_updated(call: Call) -> None:

@@ -78,6 +78,7 @@ class Operator:
         values = {name: const for name, bound in bound_in.items() if (const := _const(op, bound)) is not None}
         call = Call(self, bound_in, bound_out, checked.values, checked.given, checked.reports, values, len(inputs))
         checking.check_dtypes(call)
+        checking.check_layouts(call)
         checking.check_updated(call)
         checking.check_shapes(call)
         return call

@@ -176,7 +176,7 @@ def _report_placement(call: Call) -> None:
 
 
 def _array(spec: TensorSpec) -> ArraySpec | None:
-    return None if spec.absent else (numpy_dtype(spec.dtype), storage_shape(spec))
+    return None if spec.absent else (numpy_dtype(spec.dtype), storage_shape(spec, settings().soc))
 
 
 def _input(spec: TensorSpec) -> ArraySpec | Array | None:
@@ -184,5 +184,5 @@ def _input(spec: TensorSpec) -> ArraySpec | Array | None:
         return in_memory(spec)
     if spec.absent or spec.const is None:
         return _array(spec)
-    dtype, shape = numpy_dtype(spec.dtype), storage_shape(spec)
+    dtype, shape = numpy_dtype(spec.dtype), storage_shape(spec, settings().soc)
     return np.frombuffer(spec.const[: int(np.prod(shape, dtype=np.int64)) * dtype.itemsize], dtype).reshape(shape)

@@ -41,6 +41,10 @@ PRIVATE = frozenset({NC1HWC0, NC1HWC0_C04, NDC1HWC0, FRACTAL_Z, FRACTAL_Z_C04, F
 """The formats that hold a tensor in blocks."""
 
 
+UNBLOCKED = frozenset({*AXES, UNDEFINED, ND, *(CODES[name] for name in ("NC", "CN", "MD", "DHWNC", "NYUV", "NYUV_A"))})
+"""The formats whose elements lie in the order of the shape."""
+
+
 class Layout(NamedTuple):
     """A format value taken apart: primary format, sub-format (groups of FRACTAL_Z), C0 (0: not given)."""
 
@@ -112,6 +116,32 @@ def _origin(spec: TensorSpec, primary: int) -> tuple[tuple[int, ...], str]:
         return spec.shape, "KN"
     rank = 5 if primary in (NDC1HWC0, FRACTAL_Z_3D) else 4
     return _padded(spec.shape, rank), "NCDHW" if rank == 5 else "NCHW"
+
+
+def misfit(spec: TensorSpec) -> str | None:
+    """Why a tensor cannot lie in its storage format; None where it can, or too little of its shape is known."""
+    layout, rank = split(spec.storage_format), len(spec.shape)
+    if layout.primary in UNBLOCKED or layout.primary == split(spec.format).primary:
+        return None
+    if layout.primary not in PRIVATE:
+        return "tensors in that format are not laid out here; allowed: " + ", ".join(sorted(map(format_name, PRIVATE)))
+    if spec.shape == (-2,) or layout.primary in {FRACTAL_NZ, FRACTAL_ZZ, *NZ_C0}:
+        return None
+    letters = {NDC1HWC0: ["NCDHW"], FRACTAL_Z: ["NCHW", "NCDHW"], FRACTAL_Z_3D: ["NCHW", "NCDHW"]}.get(layout.primary, ["NCHW"])
+    axes = axes_of(spec.format, rank)
+    most = 5 if layout.primary in (NDC1HWC0, FRACTAL_Z_3D) else 4
+    if rank > most if axes is None else sorted(axes) not in map(sorted, letters):
+        return f"it takes the axes {' or '.join(letters)}"
+    blocks = blocks_of(spec)
+    if blocks is None or min(spec.shape, default=0) < 0 or blocks.axes == "KN":
+        return None
+    sizes = dict(zip(blocks.axes, blocks.shape, strict=True))
+    if layout.primary == FRACTAL_Z_C04 and sizes["C"] > 4:
+        return f"it takes up to 4 channels, not {sizes['C']}"
+    grouped = layout.primary in (FRACTAL_Z, FRACTAL_Z_3D) and blocks.groups > 1
+    if grouped and (sizes["N"] % blocks.groups or not math.prod(blocks.shape)):
+        return f"its {blocks.groups} groups must divide the {sizes['N']} outputs, and none of them be empty"
+    return None
 
 
 def _padded(shape: tuple[int, ...], rank: int) -> tuple[int, ...]:
