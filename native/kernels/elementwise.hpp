@@ -28,6 +28,7 @@ struct Minimum {
 // The same where there is no NaN.
 struct MaximumOrdered {
   template <class V> static HACL_INLINE V run(V a, V b) { return b > a ? b : a; }
+  static HACL_INLINE F run(F a, F b) { return larger(a, b); }
 };
 struct MinimumOrdered {
   template <class V> static HACL_INLINE V run(V a, V b) { return b < a ? b : a; }

@@ -35,8 +35,7 @@ HACL_INLINE F exponential(F x) {
 
 // The same for x <= 0 or NaN in half the time: fused multiply-adds in a short chain, whose last bits differ from scalar code's.
 HACL_INLINE F exponential_below(F x) {
-  const F low = splat(-104.0f);
-  const F c = x < low ? low : x;
+  const F c = larger(x, splat(-104.0f));  // x where it is NaN
   const F shifted = multiply_add(c, splat(1.44269504088896341f), splat(12582912.0f));
   const F n = shifted - 12582912.0f;
   const F r = multiply_add(n, splat(2.12194440e-4f), multiply_add(n, splat(-0.693359375f), c));

@@ -52,7 +52,7 @@ const Table HACL_JOIN(table_, HACL_LEVEL) = {
      {HACL_TO_FLOATS(std::uint16_t)}, {HACL_TO_FLOATS(std::int32_t)}, {HACL_TO_FLOATS(std::uint32_t)}, {HACL_TO_FLOATS(std::int64_t)},
      {HACL_TO_FLOATS(std::uint64_t)}},
     {select<std::uint8_t>, select<std::uint16_t>, select<std::uint32_t>, select<std::uint64_t>, select<unsigned __int128>},
-    row_max, row_sum, row_sum_of_squares, row_deviations, row_exp_sum, row_subtract, row_normalise,
+    row_max, row_sum, row_sum_of_squares, row_deviations, row_exp_sum, HACL_NARROW(row_scale, ), row_subtract, row_normalise,
     {HACL_NARROW(column_sum, ), HACL_NARROW(column_product, ), HACL_NARROW(column_extreme, , Maximum),
      HACL_NARROW(column_extreme, , Minimum)},
     {HACL_NARROW(sum_of, ), HACL_NARROW(product_of, ), HACL_NARROW(extreme_of, , Maximum), HACL_NARROW(extreme_of, , Minimum)},

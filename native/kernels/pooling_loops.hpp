@@ -30,21 +30,12 @@ struct Nans {
 };
 
 // How elements are put together: the largest, of equal ones the first, of which a NaN makes nothing that counts; ...
-struct LargestNumber {
+struct LargestNumber : MaximumOrdered {
   Nans nans;
   static constexpr float nothing = -__builtin_inff();
   HACL_INLINE void see(F v) { nans.see(v); }
   HACL_INLINE void see(F a, F b) { nans.see(a, b); }
   HACL_INLINE bool odd() const { return nans.any(); }
-  static HACL_INLINE F run(F a, F b) {
-#if defined(HACL_AVX512)
-    return (F)_mm512_max_ps((__m512)b, (__m512)a);
-#elif defined(HACL_AVX2)
-    return (F)_mm256_max_ps((__m256)b, (__m256)a);
-#else
-    return b > a ? b : a;
-#endif
-  }
 };
 // ... a NaN where there is one; ...
 struct Largest : Maximum {

@@ -49,7 +49,7 @@ HACL_INLINE F first_lanes(F v, std::size_t k) {  // v with its lanes from k on s
   return Lanes<float>::load(part);
 }
 
-float row_max(const float* x, std::size_t n) {
+float row_max_with_nan(const float* x, std::size_t n) {
   F best[4];
   for (F& b : best) b = splat(-__builtin_inff());
   std::size_t i = 0;
@@ -62,6 +62,27 @@ float row_max(const float* x, std::size_t n) {
   for (std::size_t k = 0; k < W; ++k) result = result >= best[0][k] || result != result ? result : best[0][k];
   for (; i < n; ++i) result = result >= x[i] || result != result ? result : x[i];
   return result;
+}
+
+float row_max(const float* x, std::size_t n) {
+  if (n < 4 * W) return row_max_with_nan(x, n);
+  F best[4];
+  Unordered nans;
+  auto add = [&](std::size_t i) HACL_LAMBDA {
+    const F a = Lanes<float>::load(x + i), b = Lanes<float>::load(x + i + W);
+    const F c = Lanes<float>::load(x + i + 2 * W), d = Lanes<float>::load(x + i + 3 * W);
+    nans.look(a, b);
+    nans.look(c, d);
+    best[0] = MaximumOrdered::run(best[0], a);
+    best[1] = MaximumOrdered::run(best[1], b);
+    best[2] = MaximumOrdered::run(best[2], c);
+    best[3] = MaximumOrdered::run(best[3], d);
+  };
+  for (F& b : best) b = splat(-__builtin_inff());
+  for (std::size_t i = 0; i + 4 * W <= n; i += 4 * W) add(i);
+  add(n - 4 * W);
+  if (nans.any()) return row_max_with_nan(x, n);
+  return across<Maximum>(MaximumOrdered::run(MaximumOrdered::run(best[0], best[1]), MaximumOrdered::run(best[2], best[3])));
 }
 
 double row_sum(const float* x, std::size_t n) {
@@ -108,6 +129,14 @@ double row_exp_sum(const float* x, float max, float* y, std::size_t n) {
     if (y != nullptr) store_float(y + i, k, e);
     return first_lanes(e, k);
   });
+}
+
+template <class T>
+void row_scale(const float* x, float factor, void* out, std::size_t n) {
+  T* to = static_cast<T*>(out);
+  std::size_t i = 0;
+  for (; i + W <= n; i += W) Lanes<T>::store(to + i, Lanes<float>::load(x + i) * factor);
+  if (i < n) store_some(to + i, n - i, load_some(x + i, n - i) * factor);
 }
 
 void row_subtract(const float* x, float first, float second, float* y, std::size_t n) {

@@ -75,6 +75,7 @@ struct Table {
   double (*row_sum_of_squares)(const float* x, float centre, std::size_t n);
   void (*row_deviations)(const float* x, float centre, std::size_t n, double* sum, double* squares);  // of x - centre
   double (*row_exp_sum)(const float* x, float max, float* y, std::size_t n);  // y = exp(x - max), or nullptr; x may be y
+  void (*row_scale[kNarrowKinds])(const float* x, float factor, void* out, std::size_t n);  // x * factor, rounded once; out may be x
   void (*row_subtract)(const float* x, float first, float second, float* y, std::size_t n);  // y = (x - first) - second
   // y = ((x - centre) - rest) * factor * gamma + beta, without gamma or beta where they are nullptr; x may be y
   void (*row_normalise)(const float* x, float centre, float rest, float factor, const float* gamma, const float* beta, float* y, std::size_t n);

@@ -81,6 +81,15 @@ HACL_INLINE F multiply_add(F a, F b, F c) { return a * b + c; }
 HACL_INLINE F as_float(U u) { return (F)u; }
 HACL_INLINE U as_bits(F f) { return (U)f; }
 
+// b > a ? b : a, of which compilers make two instructions.
+#if defined(HACL_AVX512)
+HACL_INLINE F larger(F a, F b) { return (F)_mm512_max_ps((__m512)b, (__m512)a); }
+#elif defined(HACL_AVX2)
+HACL_INLINE F larger(F a, F b) { return (F)_mm256_max_ps((__m256)b, (__m256)a); }
+#else
+HACL_INLINE F larger(F a, F b) { return b > a ? b : a; }
+#endif
+
 // ---- half: hardware where there is some, else bits; the subnormal halves go through an integer, never a subnormal float.
 #if defined(HACL_AVX512)
 HACL_INLINE F load_half(const void* p) { return (F)_mm512_cvtph_ps(load_bytes<__m256i>(p)); }

@@ -58,13 +58,13 @@ double log_of_exp_sum(const float* x, float max, std::size_t n) {
   return std::log1p(before + table().row_exp_sum(x + top + 1, max, nullptr, n - top - 1));
 }
 
-void softmax_row(const float* x, float* y, std::size_t n, bool logarithm) {
+// The room holds y as float32 where out is a half type; else it is out.
+void softmax_row(const float* x, float* room, const View& out, char* y, std::size_t n, bool logarithm) {
   const Table& t = table();
   const float max = t.row_max(x, n);
-  if (logarithm) return t.row_subtract(x, max, static_cast<float>(log_of_exp_sum(x, max, n)), y, n);
-  const double sum = t.row_exp_sum(x, max, y, n);
-  const float factor = static_cast<float>(1 / sum);
-  t.binary[kMultiply][kFloat](y, true, &factor, false, y, n);
+  if (!logarithm) return t.row_scale[out.kind](room, static_cast<float>(1 / t.row_exp_sum(x, max, room, n)), y, n);
+  t.row_subtract(x, max, static_cast<float>(log_of_exp_sum(x, max, n)), room, n);
+  if (out.kind != kFloat) t.convert[kFloat][out.kind](room, y, n, false);
 }
 
 PyObject* softmax_call(const char* name, bool logarithm, PyObject* const* args, Py_ssize_t n) {
@@ -78,10 +78,8 @@ PyObject* softmax_call(const char* name, bool logarithm, PyObject* const* args, 
   if (x.count == 0) Py_RETURN_NONE;
   const std::int64_t columns = x.shape[x.nd - 1];
   const std::size_t width = static_cast<std::size_t>(columns);
-  const ConvertLoop narrow = table().convert[kFloat][out.kind];
   auto row = [&](std::int64_t r, const float* from, float* room) {
-    softmax_row(from, room, width, logarithm);
-    if (out.kind != kFloat) narrow(room, out.data + r * columns * out.size, width, false);
+    softmax_row(from, room, out, out.data + r * columns * out.size, width, logarithm);
   };
   float* wide = out.kind == kFloat ? reinterpret_cast<float*>(out.data) : nullptr;
   if (!each_row(x, x.count / columns, columns, wide, row)) return nullptr;

@@ -49,6 +49,19 @@ def test_softmax_of_large_and_special_values() -> None:
     np.testing.assert_allclose(out, softmax(x.astype(np.float64)), rtol=1e-6, equal_nan=True)
 
 
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("columns", [63, 64, 79, 200])
+def test_a_nan_or_a_largest_element_at_every_place(columns: int, dtype: Any) -> None:
+    x = np.full((columns, columns), -np.inf, dtype)
+    out = np.empty_like(x)
+    for value in (np.nan, np.inf, 3.0):
+        np.fill_diagonal(x, value)
+        _kernels.softmax(x, out)
+        with np.errstate(invalid="ignore"):
+            want = softmax(x.astype(np.float64))
+        np.testing.assert_array_equal(out.astype(np.float64), want)
+
+
 @pytest.mark.parametrize("dtype", [BF16, np.dtype(np.float32)], ids=str)
 @pytest.mark.parametrize("columns", COLUMNS[1:])
 def test_log_softmax_of_nearly_all_of_the_sum_is_not_lost(columns: int, dtype: Any) -> None:
