@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hostacl.ops import batches
 from hostacl.ops.call import Call
 from hostacl.ops.conv_adjoint import Geometry, in_order
 from hostacl.ops.conv_axes import attribute_order, axes_like, back, data_letters, filter_letters, geometry_of, to
@@ -58,6 +60,8 @@ def conv_transpose(call: Call) -> Recipe | None:
     order = channels_first(data)
     size, out = dict(zip(data, x, strict=True)), dict(zip(layout, y.shape, strict=True))
     taps = tuple(dict(zip(letters, call.spec("filter").shape, strict=True))[letter] for letter in order[2:])
+    if 4 * prod(taps) * out["C"] * prod(size[letter] for letter in order[2:]) > batches.LARGE_BYTES:
+        return None  # ONNX Runtime holds all columns of an image at once
     geometry = geometry_of(
         call.attr("strides"), call.attr("dilations"), call.attr("pads"), attribute_order(call.attr("data_format"), data)
     )
