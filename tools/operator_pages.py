@@ -53,6 +53,10 @@ def page_text(op_type: str) -> str:
     if one.refusals:
         parts.append("Refuses, beside [what every operator refuses](../coverage.md#what-every-operator-refuses):\n")
         parts.append("".join(f"* {code}: {escaped(text)}\n" for code, text in one.refusals))
+    if one.example:
+        parts.append("## Example\n")
+        rows = [(side, name, kind, escaped(value)) for side, name, kind, value in one.example]
+        parts.append(table(("", "name", "type", "value"), rows))
     return "\n".join(part for part in parts if part)
 
 

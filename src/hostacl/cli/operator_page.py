@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from hostacl.cli.examples import Row, example_rows
 from hostacl.ops import registry, schema, usage
 from hostacl.ops.operator import Operator
 from hostacl.ops.schema import AttrDecl, Generation, Prototype, TensorDecl
@@ -25,7 +26,7 @@ class Page(NamedTuple):
     """One operator, in words and rows.
 
     ``tensors``: (input or output, name, optional or dynamic, dtypes); ``attrs``: (name, kind, default); ``notes``: a line
-    each; ``refusals``: (rule, text with an ellipsis for each value).
+    each; ``refusals``: (rule, text with an ellipsis for each value); ``example``: rows as cli/examples.py gives them.
     """
 
     op_type: str
@@ -37,6 +38,7 @@ class Page(NamedTuple):
     attrs: tuple[tuple[str, str, str], ...]
     notes: tuple[str, ...]
     refusals: tuple[tuple[str, str], ...]
+    example: tuple[Row, ...]
 
 
 def page(known: Prototype, operator: Operator | None) -> Page:
@@ -51,6 +53,7 @@ def page(known: Prototype, operator: Operator | None) -> Page:
         tuple(_attr(known.op_type, decl) for decl in known.attrs.values()),
         (*_beyond(known), *_values(operator), *_twins(operator), *map(_older, known.generations[1:])),
         _refusals(operator) if operator else (),
+        example_rows(known.op_type),
     )
 
 

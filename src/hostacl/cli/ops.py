@@ -98,6 +98,8 @@ def rendered(one: Page) -> Iterator[RenderableType]:
     if one.refusals:
         known = rules()
         yield _table(("refuses", "", ""), [(code, known[code].title, text) for code, text in one.refusals])
+    if one.example:
+        yield _table(("example", "", "", ""), list(one.example))
 
 
 def sites(count: int) -> str:
