@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 from hostacl.errors import Refused
+from hostacl.ops import norm_group, pooling
+from hostacl.tensors import formats
 from hostacl.tensors.spec import TensorSpec as Spec
 from tests.ops.calling import bind, run
 
@@ -83,3 +85,21 @@ def test_refusals(op, inputs, attrs, rule):
     with pytest.raises(Refused) as caught:
         bind(op, inputs, **attrs)
     assert caught.value.rule == rule
+
+
+@pytest.mark.parametrize("region", ["ACROSS_CHANNELS", "WITHIN_CHANNEL"])
+@pytest.mark.parametrize("order", ["NCHW", "NHWC", "HWCN", "CHWN"])
+def test_lrn_goes_by_the_letters_of_the_format(order, region, monkeypatch):
+    monkeypatch.setattr(norm_group, "tiles", lambda x: pooling.tiles(x, 64))
+    x = np.random.default_rng(9).normal(size=(2, 5, 4, 3)).astype(np.float32)
+    wide, total = np.square(x.astype(np.float64)), np.zeros(x.shape)
+    for place in np.ndindex(*x.shape):
+        n, c, h, w = place
+        near = [slice(max(at - 1, 0), at + 2) for at in (c, h, w)]
+        own = wide[n, near[0], h, w] if region == "ACROSS_CHANNELS" else wide[n, c, near[1], near[2]]
+        total[place] = own.sum()
+    wanted = x / (2 + 0.5 * total) ** 0.75
+    moved = x.transpose(["NCHW".index(letter) for letter in order])
+    y = run("LRN", np.ascontiguousarray(moved), layout=formats.CODES[order], depth_radius=1, bias=2.0, alpha=0.5, beta=0.75,
+            norm_region=region)  # fmt: skip
+    np.testing.assert_allclose(y.transpose([order.index(letter) for letter in "NCHW"]), wanted, rtol=1e-6)

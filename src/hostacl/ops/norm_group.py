@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from hostacl import _kernels
 from hostacl.ops import dims, exponential
-from hostacl.ops.axes import channel_axes, channels_of, check_channels, described_or, per_channel
-from hostacl.ops.axis_cuts import channel_cuts, image_cuts
+from hostacl.ops.axes import channel_axes, channels_of, check_channels, described_or, letters, per_channel
+from hostacl.ops.axis_cuts import channel_cuts, free_cuts, image_cuts
 from hostacl.ops.batches import Cut, Grain, Piece, grain_along, shorter
 from hostacl.ops.call import Call
 from hostacl.ops.dims import Dim, Shape
@@ -208,16 +208,16 @@ def lrn_shape(call: Call) -> Shape:
     return x
 
 
-@kernel("LRN", shape=lrn_shape)
+@kernel("LRN", shape=lrn_shape, batch=("x",))
 def lrn(x: Array, depth_radius: int, bias: float, alpha: float, beta: float, norm_region: str, call: Call) -> Array:
     """x / (bias + alpha · sum of squares nearby)^beta, nearby being depth_radius channels on both sides.
 
     alpha is not divided by their number. WITHIN_CHANNEL: nearby are depth_radius rows and columns on all sides.
     """
-    channel = channel_axes(call.format("x"), 4, "NCHW")
-    over = channel if norm_region == "ACROSS_CHANNELS" else tuple(place for place in (1, 2, 3) if place not in channel)
+    order = letters(call.format("x"), 4, "NCHW")
+    over = [order.index(letter) for letter in ("C" if norm_region == "ACROSS_CHANNELS" else "HW")]
     y = np.empty(x.shape, x.dtype)
-    for part in tiles(x):
+    for part in (slice(None),) if 0 in over else tiles(x):
         total = np.square(x[part], dtype=np.float64)
         for axis in over:
             total = nearby_sum(total, axis, depth_radius)
@@ -270,7 +270,7 @@ def l2_shape(call: Call) -> Shape:
     return x
 
 
-@kernel("L2Normalize", shape=l2_shape)
+@kernel("L2Normalize", shape=l2_shape, cuts=free_cuts(lambda call: call.attr("axis") or range(call.rank("x"))))
 def l2_normalize(x: Array, axis: Sequence[int], eps: float) -> Array:
     """x / √max(sum of squares over the axes, eps); no axes: over all of x."""
     over = tuple(place % max(x.ndim, 1) for place in axis) or tuple(range(x.ndim))
@@ -294,7 +294,7 @@ def normalize_v2_shape(call: Call) -> Shape:
     return x
 
 
-@kernel("NormalizeV2", shape=normalize_v2_shape, dtype={"y": normalize_dtype})
+@kernel("NormalizeV2", shape=normalize_v2_shape, dtype={"y": normalize_dtype}, batch=("x",))
 def normalize_v2(x: Array, mean: Array, variance: Array, call: Call) -> Array:
     """(x - mean) / variance for each channel (axis 1, or as the format of x says): variance is what an image is divided by."""
     channel = channel_axes(call.format("x"), x.ndim, "NCHW")

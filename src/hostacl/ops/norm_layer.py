@@ -220,7 +220,9 @@ def deep_shape(call: Call) -> list[Shape]:
 @kernel("DeepNorm", cuts=GAMMA_ROWS, shape=deep_shape)
 def deep_norm(x: Array, gx: Array, beta: Array, gamma: Array, alpha: float, epsilon: float) -> tuple[Array, ...]:
     """LayerNorm of alpha·x + gx over the dims that gamma has: mean, rstd = 1/√(variance + epsilon), and y."""
-    total = x.astype(np.float64) * alpha + gx  # rounded, it would be far from what rows of nearly one value become
+    total = x.astype(np.float64)  # rounded, it would be far from what rows of nearly one value become
+    total *= alpha
+    total += gx
     start = x.ndim - gamma.ndim
     each = [aligned(one, x.ndim, x.ndim - one.ndim) for one in (gamma, beta)]
     y, mean, root = layer_normalised(total, range(start, x.ndim), epsilon, each[0], each[1], inverse=True)

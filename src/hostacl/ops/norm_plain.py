@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hostacl.ops import dims
+from hostacl.ops.axis_cuts import free_cuts
 from hostacl.ops.call import Call
 from hostacl.ops.dims import Shape
 from hostacl.ops.moments import moments
@@ -26,7 +27,7 @@ def pooled_shape(call: Call) -> Shape:
     return (*x[:2], *(1,) * (len(x) - 2))
 
 
-@kernel("GlobalAveragePool", shape=pooled_shape)
+@kernel("GlobalAveragePool", shape=pooled_shape, cuts=free_cuts(lambda call: range(2, call.rank("x"))))
 def global_average_pool(x: Array) -> Array:
     """The mean over all dims behind the channels, which stay as 1."""
     over = tuple(range(2, x.ndim))
@@ -43,7 +44,7 @@ def mvn_shape(call: Call) -> Shape:
     return x
 
 
-@kernel("MVN", shape=mvn_shape)
+@kernel("MVN", shape=mvn_shape, cuts=free_cuts(lambda call: (1, 2, 3) if call.attr("across_channels") else (2, 3)))
 def mvn(x: Array, normalize_variance: bool, across_channels: bool, eps: float) -> Array:
     """(x - mean) / (standard deviation + eps) over H and W, with across_channels over C, too.
 
@@ -52,7 +53,7 @@ def mvn(x: Array, normalize_variance: bool, across_channels: bool, eps: float) -
     return without_moments(x, (1, 2, 3) if across_channels else (2, 3), normalize_variance, eps)
 
 
-@kernel("MVNV2", shape=mvn_shape)
+@kernel("MVNV2", shape=mvn_shape, cuts=free_cuts(lambda call: call.attr("axes")))
 def mvn_v2(x: Array, axes: Sequence[int], eps: float) -> Array:
     """(x - mean) / (standard deviation + eps) over axes; the deviation is that of all elements."""
     return without_moments(x, tuple(axis % x.ndim for axis in axes), True, eps)
