@@ -121,7 +121,7 @@ def block_layout(call: Call, shape: tuple[int, ...], plain: Side, block: Side, n
         raise call.refuse("HA508", told)
     if block.primary == formats.FRACTAL_Z_C04 and shape[axes.index("C")] > 4:
         raise call.refuse("HA504", f"{list(shape)} has {shape[axes.index('C')]} channels; FRACTAL_Z_C04 takes up to 4.")
-    return blocked.layout(matrix, axes, block.primary, block_size(block), groups)
+    return blocked.layout(matrix, axes, block.primary, block_size(block), groups, joined)
 
 
 def sides(call: Call) -> tuple[Side, Side]:
@@ -232,6 +232,11 @@ def trans_data(src: Array, call: Call) -> Array:
     out = tuple(int(dim) for dim in transformed(call))  # type: ignore[arg-type]
     shape, _, back = block_layout(call, out, target, source, "src_subformat")
     return back(src.reshape(shape)).reshape(out)
+
+
+def joined(view: Array, shape: tuple[int, ...]) -> Array:
+    """A transposed array in a shape that needs a copy, by the native blocked loop."""
+    return compact(view).reshape(shape)
 
 
 def compact(view: Array) -> Array:

@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 
 Array = NDArray[Any]
 Layout = tuple[tuple[int, ...], Callable[[Array], Array], Callable[[Array], Array]]
+Join = Callable[[Array, tuple[int, ...]], Array]
+"""Gives a transposed array another shape, in which axes that are not next to each other in memory are one."""
 
 FRACTAL_Z, NC1HWC0, NC1HWC0_C04, FRACTAL_Z_C04, NDC1HWC0, FRACTAL_Z_3D, FRACTAL_ZZ = 4, 3, 12, 13, 32, 33, 28
 
@@ -34,17 +36,17 @@ def crop(array: Array, shape: Sequence[int]) -> Array:
     return array[tuple(slice(size) for size in shape)]
 
 
-def layout(shape: tuple[int, ...], axes: str, primary: int, c0: int, groups: int) -> Layout:
-    """The block shape of a tensor, and the functions into the blocks and back."""
+def layout(shape: tuple[int, ...], axes: str, primary: int, c0: int, groups: int, join: Join = np.reshape) -> Layout:
+    """The block shape of a tensor, and the functions into the blocks and back; ``join`` copies images and matrices."""
     if primary in (NC1HWC0, NC1HWC0_C04, NDC1HWC0):
-        return _channels(shape, axes, c0, "NDCHW" if primary == NDC1HWC0 else "NCHW")
+        return _channels(shape, axes, c0, "NDCHW" if primary == NDC1HWC0 else "NCHW", join)
     if primary in (FRACTAL_Z, FRACTAL_Z_3D):
         if axes == "KN":
-            return _matrix_z(shape, c0)
+            return _matrix_z(shape, c0, join)
         return _grouped(shape, axes, c0, groups) if groups > 1 else _weights(shape, axes, c0)
     if primary == FRACTAL_Z_C04:
         return _weights_c04(shape, axes, c0)
-    return _zz(shape, c0) if primary == FRACTAL_ZZ else _nz(shape, c0)
+    return (_zz if primary == FRACTAL_ZZ else _nz)(shape, c0, join)
 
 
 def _to(axes: str, order: str) -> Callable[[Array], Array]:
@@ -57,7 +59,7 @@ def _back(axes: str, order: str) -> Callable[[Array], Array]:
     return lambda array: array.transpose(perm)
 
 
-def _channels(shape: tuple[int, ...], axes: str, c0: int, order: str) -> Layout:
+def _channels(shape: tuple[int, ...], axes: str, c0: int, order: str, join: Join) -> Layout:
     """NC1HWC0 and NDC1HWC0: [n, (d,) c//C0, h, w, c%C0]."""
     sizes = dict(zip(axes, shape, strict=True))
     front = [sizes[letter] for letter in order if letter in "ND"]
@@ -69,7 +71,7 @@ def _channels(shape: tuple[int, ...], axes: str, c0: int, order: str) -> Layout:
         return np.moveaxis(padded.reshape(*front, c1, c0, h, w), lead + 1, -1)
 
     def plain(array: Array) -> Array:
-        joined = np.moveaxis(array, -1, lead + 1).reshape(*front, c1 * c0, h, w)
+        joined = join(np.moveaxis(array, -1, lead + 1), (*front, c1 * c0, h, w))
         return _back(axes, order)(crop(joined, (*front, sizes["C"], h, w)))
 
     return (*front, c1, h, w, c0), blocks, plain
@@ -111,7 +113,7 @@ def _weights_c04(shape: tuple[int, ...], axes: str, c0: int) -> Layout:
     return (f1, n1, 16, c0), blocks, plain
 
 
-def _matrix_z(shape: tuple[int, ...], c0: int) -> Layout:
+def _matrix_z(shape: tuple[int, ...], c0: int, join: Join) -> Layout:
     """FRACTAL_Z of a K x N matrix: [k//C0, n//16, n%16, k%C0]."""
     k1, n1 = ceil(shape[0], c0), ceil(shape[1], 16)
 
@@ -119,12 +121,12 @@ def _matrix_z(shape: tuple[int, ...], c0: int) -> Layout:
         return pad_to(array, (k1 * c0, n1 * 16)).reshape(k1, c0, n1, 16).transpose(0, 2, 3, 1)
 
     def plain(array: Array) -> Array:
-        return crop(array.transpose(0, 3, 1, 2).reshape(k1 * c0, n1 * 16), shape)
+        return crop(join(array.transpose(0, 3, 1, 2), (k1 * c0, n1 * 16)), shape)
 
     return (k1, n1, 16, c0), blocks, plain
 
 
-def _nz(shape: tuple[int, ...], c0: int) -> Layout:
+def _nz(shape: tuple[int, ...], c0: int, join: Join) -> Layout:
     """FRACTAL_NZ: [..., n//C0, m//16, m%16, n%C0]."""
     *lead, m, n = shape
     m1, n1, axis = ceil(m, 16), ceil(n, c0), len(lead)
@@ -134,12 +136,12 @@ def _nz(shape: tuple[int, ...], c0: int) -> Layout:
         return pad_to(array, (*lead, m1 * 16, n1 * c0)).reshape(*lead, m1, 16, n1, c0).transpose(into)
 
     def plain(array: Array) -> Array:
-        return crop(array.transpose(back).reshape(*lead, m1 * 16, n1 * c0), shape)
+        return crop(join(array.transpose(back), (*lead, m1 * 16, n1 * c0)), shape)
 
     return (*lead, n1, m1, 16, c0), blocks, plain
 
 
-def _zz(shape: tuple[int, ...], c0: int) -> Layout:
+def _zz(shape: tuple[int, ...], c0: int, join: Join) -> Layout:
     """FRACTAL_ZZ: [..., m//C0, n//C0, m%C0, n%C0]."""
     *lead, m, n = shape
     m1, n1, axis = ceil(m, c0), ceil(n, c0), len(lead)
@@ -149,7 +151,7 @@ def _zz(shape: tuple[int, ...], c0: int) -> Layout:
         return pad_to(array, (*lead, m1 * c0, n1 * c0)).reshape(*lead, m1, c0, n1, c0).transpose(swap)
 
     def plain(array: Array) -> Array:
-        return crop(array.transpose(swap).reshape(*lead, m1 * c0, n1 * c0), shape)
+        return crop(join(array.transpose(swap), (*lead, m1 * c0, n1 * c0)), shape)
 
     return (*lead, m1, n1, c0, c0), blocks, plain
 
