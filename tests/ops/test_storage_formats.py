@@ -131,8 +131,11 @@ def test_a_storage_that_cannot_hold_its_tensor_is_refused_by_name(op, described,
         bind(op, [plain], [described])
 
 
+PLACED = ["Conv2D", "MaxPoolV3", "GlobalAveragePool", "MatMul", "SoftmaxV2", "ReduceSumD", "InstanceNorm"]
+
+
 @pytest.mark.parametrize("layout", [FIVE, Z, NZ, SIX, FIVE | 5 << 24])
-@pytest.mark.parametrize("op", ["Conv2D", "MaxPoolV3", "BNTrainingReduce", "MatMul", "SoftmaxV2", "ReduceSumD", "InstanceNorm"])
+@pytest.mark.parametrize("op", PLACED)
 def test_blocks_as_a_shape_are_refused_by_name_where_axes_count(op, layout):
     one = TensorSpec(1, (1, 2, 4, 4, 16), layout)
     count = {"Conv2D": 1, "MatMul": 1, "InstanceNorm": 2}.get(op, 0)
@@ -145,3 +148,22 @@ def test_blocks_as_a_shape_are_refused_by_name_where_axes_count(op, layout):
 def test_places_have_no_axes():
     one = TensorSpec(1, (1, 2, 4, 4, 16), FIVE)
     assert bind("Relu", [one]).infer()[0].shape == one.shape
+
+
+def test_channels_are_found_in_blocks_described_as_a_shape():
+    x, mean, variance = (floats(*shape, dtype=np.float32) for shape in ((2, 3, 4, 4, 16), (1, 3, 1, 1, 16), (1, 3, 1, 1, 16)))
+    specs = [TensorSpec(0, x.shape, FIVE), *(TensorSpec(0, one.shape, FIVE) for one in (mean, mean, mean, variance))]
+    y = np.empty_like(x)
+    bind("BNInfer", specs, [specs[0]], epsilon=1e-3).function()(x, mean, mean, mean, variance, y)
+    np.testing.assert_allclose(y, (x - mean) / np.sqrt(variance + 1e-3) * mean + mean, rtol=1e-4, atol=1e-5)
+    with pytest.raises(Refused, match="is described in FRACTAL_NZ itself"):
+        bind("BNTrainingReduce", [TensorSpec(0, (1, 2, 16, 16), NZ)])
+
+
+@pytest.mark.parametrize("op", ["GroupNorm", "GroupNormV2", "GroupNormSilu", "InstanceNorm"])
+@pytest.mark.parametrize("layout", ["HWCN", "CHWN"])
+def test_images_come_first_where_each_is_normalised(op, layout):
+    x = TensorSpec(0, (4, 4, 4, 4), formats.CODES[layout])
+    parameters = [spec(floats(4, dtype=np.float32)) for _ in range(2)]
+    with pytest.raises(Refused, match=f"x has the axes {layout}; allowed: those that begin with N"):
+        bind(op, [x, *parameters], **({} if op == "InstanceNorm" else {"num_groups": 2}))

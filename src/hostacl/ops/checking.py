@@ -46,9 +46,16 @@ def check_layouts(call: Call) -> None:
                 told = f"{label} = {dims.text(spec.shape)} in {formats.format_name(spec.format)}"
                 stored = formats.format_name(spec.storage_format)
                 raise call.refuse("HA504", f"{told} cannot be stored as {stored}: {why}. Convert it with TransData.")
-            if formats.split(spec.format).primary in formats.PRIVATE and usage.families().get(call.op_type) in OF_AXES:
+            private = formats.split(spec.format).primary in formats.PRIVATE and not _over_channels(call, spec)
+            if private and usage.families().get(call.op_type) in OF_AXES:
                 told = f"{label} = {dims.text(spec.shape)} is described in {formats.format_name(spec.format)} itself"
                 raise call.refuse("HA504", f"{told}; allowed: its plain shape and format, with {SET_STORAGE} for the blocks.")
+
+
+def _over_channels(call: Call, spec: TensorSpec) -> bool:
+    """Whether an operator has one number for each channel, and finds these in a shape of blocks, too."""
+    blocks = {formats.NC1HWC0: 5, formats.NDC1HWC0: 6}.get(formats.split(spec.format).primary)
+    return call.op_type.startswith(("BN", "BatchNorm", "NormalizeV2")) and blocks == len(spec.shape)
 
 
 SET_STORAGE = "aclSetTensorFormat and aclSetTensorShape"

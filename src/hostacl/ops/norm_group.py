@@ -31,7 +31,10 @@ def channel_axis(call: Call) -> int:
     x = call.shape("x")
     if len(x) < 2:
         raise call.refuse("HA516", f"x = {dims.text(x)} has {len(x)} dims; allowed: 2 or more, with a batch and channels.")
-    return channel_axes(call.format("x"), len(x), call.attrs.get("data_format") or "NCHW")[0]
+    order = letters(call.format("x"), len(x), call.attrs.get("data_format") or "NCHW")
+    if order[0] != "N":
+        raise call.refuse("HA504", f"x has the axes {order}; allowed: those that begin with N, the images. Transpose it first.")
+    return order.index("C")
 
 
 def checked_group_count(call: Call, channels: Dim) -> int:
