@@ -8,7 +8,8 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from tests.ops.calling import run
+from hostacl.tensors.spec import TensorSpec
+from tests.ops.calling import CODES, bind, run
 
 NCHW, NHWC = 0, 1
 
@@ -85,3 +86,20 @@ def test_whole_planes_and_large_tensors():
     np.testing.assert_allclose(run("AvgPoolV2", x, **common)[..., 0, 0], mean, rtol=1e-6, atol=1e-7)
     y = run("MaxPoolV3", x, ksize=[1, 1, 2, 2], strides=[1, 1, 2, 2])
     np.testing.assert_array_equal(y, x.reshape(1, 64, 40, 2, 36, 2).max(axis=(3, 5)))
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32])
+def test_means_in_place_whose_sums_are_too_large_start_from_the_input(dtype):
+    x = np.random.default_rng(7).uniform(-1, 1, (2, 3, 6, 6)).astype(dtype)
+    x[0, 1, 2, 2:4] = np.inf if dtype is np.float16 else np.finfo(np.float32).max
+    spec, attrs = TensorSpec(CODES[np.dtype(dtype)], x.shape, 0), {"ksize": [1, 1, 3, 3], "strides": [1, 1, 1, 1]}
+    call = bind("AvgPoolV2", [spec], [spec], layout=0, padding_mode="SAME", exclusive=False, **attrs)
+    apart, shared = np.empty_like(x), x.copy()
+    with np.errstate(all="ignore"):
+        call.function()(x, apart)
+        call.function()(shared, shared)
+    around = np.pad(x.astype(np.float64), ((0, 0), (0, 0), (1, 1), (1, 1)))
+    with np.errstate(all="ignore"):
+        want = np.lib.stride_tricks.sliding_window_view(around, (3, 3), axis=(2, 3)).mean((-1, -2))
+    np.testing.assert_allclose(apart, want, rtol=2e-3, atol=1e-3)
+    np.testing.assert_array_equal(shared, apart)
