@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from hostacl import _kernels
 from hostacl.config import settings
 from hostacl.ops import precision
+from hostacl.ops.axis_cuts import broadcast_cuts
 from hostacl.ops.call import Call
 from hostacl.ops.declare import binary, direct_binary, direct_unary, unary
 from hostacl.ops.dims import Shape
@@ -168,7 +169,7 @@ def direct_plain(function: Any, native: Any = None) -> Callable[[Call], Any]:
     return direct
 
 
-@kernel("Exp", shape=with_base("x", one=True), direct=direct_plain(np.exp, _kernels.exp))
+@kernel("Exp", shape=with_base("x", one=True), direct=direct_plain(np.exp, _kernels.exp), cuts=broadcast_cuts())
 def exp(x: Array, base: float, scale: float, shift: float) -> Array:
     """base^(scale·x + shift), base -1 for e. The attributes count for float32 and the half types only."""
     if x.dtype != np.float32:
@@ -183,7 +184,7 @@ def logarithm_dtype(call: Call) -> int:
     return dtypes.FLOAT if code in dtypes.INTEGERS or code == dtypes.BOOL else code
 
 
-@kernel("Log", shape=with_base("x"), dtype={"y": logarithm_dtype}, direct=direct_plain(np.log))
+@kernel("Log", shape=with_base("x"), dtype={"y": logarithm_dtype}, direct=direct_plain(np.log), cuts=broadcast_cuts())
 def log(x: Array, base: float, scale: float, shift: float) -> Array:
     """Logarithm to the base (-1 for e) of scale·x + shift: -Inf at 0, NaN below. Integers and bool give float32."""
     natural = np.log(affine(x.astype(np.float64) if x.dtype.kind in "iub" else x, scale, shift))

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from hostacl import _kernels
 from hostacl.config import settings
 from hostacl.ops import dims
+from hostacl.ops.axis_cuts import broadcast_cuts
 from hostacl.ops.blocks import in_blocks
 from hostacl.ops.call import Call
 from hostacl.ops.declare import binary, codes, direct_binary, with_attributes
@@ -52,13 +53,13 @@ def native_number(loop: Callable[..., None]) -> Callable[[Call], Any]:
     return direct
 
 
-@kernel("Muls", shape=same_as("x"), direct=native_number(_kernels.muls))
+@kernel("Muls", shape=same_as("x"), direct=native_number(_kernels.muls), cuts=broadcast_cuts())
 def muls(x: Array, value: float) -> Array:
     """x times a number. Integers are multiplied in float32 and cut off toward zero; out of range gives the nearest bound."""
     return x.astype(np.float32) * np.float32(value) if x.dtype.kind in "iu" else x * x.dtype.type(value)
 
 
-@kernel("Adds", shape=same_as("x"), direct=native_number(_kernels.adds))
+@kernel("Adds", shape=same_as("x"), direct=native_number(_kernels.adds), cuts=broadcast_cuts())
 def adds(x: Array, value: float) -> Array:
     """x plus a number. Integers are added in float64 and cut off toward zero; out of range gives the nearest bound."""
     return x.astype(np.float64) + value if x.dtype.kind in "iu" else x + x.dtype.type(value)
@@ -72,7 +73,7 @@ def direct_axpy(call: Call) -> Any:
     return lambda x1, x2, y: _kernels.add_product(x1, x2, one, alpha, y)
 
 
-@kernel("Axpy", shape=broadcast("x1", "x2"), direct=direct_axpy)
+@kernel("Axpy", shape=broadcast("x1", "x2"), direct=direct_axpy, cuts=broadcast_cuts())
 def axpy(x1: Array, x2: Array, alpha: float) -> Array:
     """x1 + alpha·x2. Integers are computed with in float64 and cut off toward zero."""
     wide = x1.astype(np.float64) if x1.dtype.kind in "iu" else x1
@@ -132,7 +133,8 @@ def direct_clip(call: Call) -> Any:
     return lambda x, low, high, y: _kernels.clip(x, low, high, 0.0, y)
 
 
-@kernel("ClipByValue", "ClipByValueV2", shape=broadcast("x", "clip_value_min", "clip_value_max"), direct=direct_clip)
+@kernel("ClipByValue", "ClipByValueV2", shape=broadcast("x", "clip_value_min", "clip_value_max"), direct=direct_clip,
+        cuts=broadcast_cuts())  # fmt: skip
 def clip_by_value(x: Array, clip_value_min: Array, clip_value_max: Array) -> Array:
     """min(max(x, low), high), all three broadcast. NaN stays NaN; where low > high it is high.
 
@@ -288,7 +290,7 @@ def direct_lerp(call: Call) -> Any:
     return run
 
 
-@kernel("Lerp", shape=broadcast("start", "end", "weight"), direct=direct_lerp)
+@kernel("Lerp", shape=broadcast("start", "end", "weight"), direct=direct_lerp, cuts=broadcast_cuts())
 def lerp(start: Array, end: Array, weight: Array) -> Array:
     """start + weight·(end - start), which is in range wherever the result is."""
     wide = np.float64 if start.dtype == np.float32 else start.dtype
@@ -306,13 +308,15 @@ def native_three(loop: Callable[..., None]) -> Callable[[Call], Any]:
     return direct
 
 
-@kernel("Addcmul", shape=with_scalars("value")("input_data", "x1", "x2"), direct=native_three(_kernels.add_product))
+@kernel("Addcmul", shape=with_scalars("value")("input_data", "x1", "x2"), direct=native_three(_kernels.add_product),
+        cuts=broadcast_cuts())  # fmt: skip
 def addcmul(input_data: Array, x1: Array, x2: Array, value: Array) -> Array:
     """input_data + value·x1·x2, where value has one element. Integers wrap."""
     return input_data + value.reshape(()) * x1 * x2
 
 
-@kernel("Addcdiv", shape=with_scalars("value")("input_data", "x1", "x2"), direct=native_three(_kernels.add_quotient))
+@kernel("Addcdiv", shape=with_scalars("value")("input_data", "x1", "x2"), direct=native_three(_kernels.add_quotient),
+        cuts=broadcast_cuts())  # fmt: skip
 def addcdiv(input_data: Array, x1: Array, x2: Array, value: Array) -> Array:
     """input_data + (value·x1)/x2, where value has one element.
 
