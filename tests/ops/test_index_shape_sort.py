@@ -312,3 +312,9 @@ def test_histogram_takes_the_range_of_the_data() -> None:
 def test_broadcast_names_the_dim(op: str) -> None:
     with pytest.raises(Refused, match="dim 1 is 3 against 4"):
         bind(op, [f32([1, 2, 3])], shape=[2, 4])
+
+
+def test_a_split_has_as_many_parts_as_outputs_are_described():
+    part = TensorSpec(dtypes.FLOAT, (4, 2))
+    with pytest.raises(Refused, match="HA513: SplitD: 2 outputs y were described; num_split = 2147483648"):
+        bind("SplitD", [np.zeros((4, 4), np.float32)], [part, part], split_dim=1, num_split=2**31)

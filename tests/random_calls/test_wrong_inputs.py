@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -125,3 +126,30 @@ def test_wrong_integers_are_never_an_error_inside(op_type: str) -> None:
         if drawn is not None:
             told = run(drawn)
             assert "HA526" not in told, f"{told}\n  {drawn}"
+
+
+EXTREME: dict[str, list[Any]] = {
+    "int": [-(2**63), 2**63 - 1, -1, 0],
+    "float": [float("nan"), float("inf"), 0.0, -1.0],
+    "list_int": [[], [-(2**63)], [0] * 9],
+    "list_float": [[], [float("nan")] * 2],
+    "data_type": [-1, 99, dtypes.STRING],
+    "string": ["", "x"],
+}
+"""Attributes that hardly anything can mean. (Lengths that are only long are not among them: they take their time.)"""
+
+
+@pytest.mark.parametrize("op_type", [name for name in implemented() if dtypes_through_api(dtypes_of(name))])
+def test_extreme_attributes_are_never_an_error_inside(op_type: str) -> None:
+    code = dtypes_through_api(dtypes_of(op_type))[0]
+    calls = [draw_call(op_type, code, "same shape", seed, 3) for seed in range(6)]
+    drawn = next((one for one in calls if one.alias is None), None)
+    operator = find(op_type)
+    assert operator is not None
+    if drawn is None:
+        return
+    for name, decl in operator.prototype.attrs.items():
+        for value in EXTREME.get(decl.kind, []):
+            changed_call = replace(drawn, attrs={**drawn.attrs, name: (decl.kind, value)})
+            told = run(changed_call)
+            assert "HA526" not in told, f"{name} = {value}: {told}\n  {drawn}"

@@ -42,16 +42,22 @@ def kept(x: Array, inside: Array) -> Array:
     return np.where(inside, x, x.dtype.type(0))
 
 
+def below(x: Array, diagonal: int) -> Array:
+    """Which elements of a matrix lie on this diagonal or below it; one far outside is as good as the nearest beyond."""
+    rows, columns = x.shape[-2:]
+    return np.tri(rows, columns, min(max(diagonal, -rows - 1), columns), dtype=np.bool_)
+
+
 @kernel("Tril", shape=matrices, dtypes={"x": (dtypes.BOOL,), "y": (dtypes.BOOL,)}, bits=True)
 def tril(x: Array, diagonal: int) -> Array:
     """The lower triangle of each matrix (the last two axes) up to this diagonal, 0 above it."""
-    return kept(x, np.tri(x.shape[-2], x.shape[-1], diagonal, dtype=np.bool_))
+    return kept(x, below(x, diagonal))
 
 
 @kernel("Triu", shape=matrices, dtypes={"x": (dtypes.BOOL,), "y": (dtypes.BOOL,)}, bits=True)
 def triu(x: Array, diagonal: int) -> Array:
     """The upper triangle of each matrix (the last two axes) from this diagonal on, 0 below it."""
-    return kept(x, ~np.tri(x.shape[-2], x.shape[-1], diagonal - 1, dtype=np.bool_))
+    return kept(x, ~below(x, diagonal - 1))
 
 
 def banded(call: Call) -> Shape:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -29,13 +30,15 @@ def rotated_shape(call: Call) -> Shape:
                           ("padding_mode", PADDINGS)):  # fmt: skip
         if call.attr(name) not in allowed:
             raise call.refuse("HA508", f"{name} = {call.attr(name)!r}; allowed: {', '.join(allowed)}.")
+    if not isfinite(angle := call.attr("angle")):
+        raise call.refuse("HA508", f"angle = {angle}; allowed: a finite number.")
     if len(call.attr("center")) not in (0, 2):
         raise call.refuse("HA508", f"center = {list(call.attr('center'))}; allowed: x and y, or nothing, the middle.")
     letters = call.attr("data_format")
     sizes = dict(zip(letters, x, strict=True))
     if call.attr("expand"):
         known = dims.known(sizes["H"], sizes["W"])
-        sizes["H"], sizes["W"] = expanded(sizes["H"], sizes["W"], call.attr("angle")) if known else (Between(), Between())
+        sizes["H"], sizes["W"] = expanded(sizes["H"], sizes["W"], angle) if known else (Between(), Between())
     elif 0 in x:
         return x
     return tuple(sizes[letter] for letter in letters)

@@ -161,7 +161,7 @@ def shifted(x: Array, offset: Any) -> Array:
     """Quantised values without their offset; floats and a zero offset leave x as it is."""
     if x.dtype.kind not in "iu" or not np.any(offset):
         return x
-    return x.astype(np.int32) - offset
+    return x.astype(np.int32) - np.asarray(offset).astype(np.int32)
 
 
 def batch_shape(call: Call) -> Shape:

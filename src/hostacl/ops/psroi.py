@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import product as product_of
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,8 @@ def check_regions(call: Call) -> Shape:
     for name in ("output_dim", "group_size"):
         if call.attr(name) < 1:
             raise call.refuse("HA508", f"{name} = {call.attr(name)}; allowed: 1 or more.")
+    if not isfinite(scale := call.attr("spatial_scale")):
+        raise call.refuse("HA508", f"spatial_scale = {scale}; allowed: a finite number.")
     return rois
 
 

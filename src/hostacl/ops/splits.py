@@ -61,6 +61,8 @@ def number_of(call: Call) -> int:
     number: int = call.attr("num_split")
     if number < 1:
         raise call.refuse("HA508", f"num_split = {number}; allowed: 1 or more.")
+    if (described := call.outputs_given("y")) and described != number:
+        raise call.refuse("HA513", f"{described} outputs y were described; num_split = {number}. They must be as many.")
     return number
 
 
