@@ -33,6 +33,19 @@ HACL_INLINE I lane_numbers() {
   return v;
 }
 
+// v[from[i]] in lane i.
+HACL_INLINE F permuted(F v, I from) {
+#if defined(HACL_AVX512)
+  return (F)_mm512_permutexvar_ps((__m512i)from, (__m512)v);
+#elif defined(HACL_AVX2)
+  return (F)_mm256_permutevar8x32_ps((__m256)v, (__m256i)from);
+#else
+  F all = v;
+  for (std::size_t i = 0; i < W; ++i) all[i] = v[from[i]];
+  return all;
+#endif
+}
+
 // A bit for each lane of a mask.
 #if defined(HACL_AVX512)
 HACL_INLINE unsigned lane_bits(I mask) { return _mm512_movepi32_mask((__m512i)mask); }
@@ -44,6 +57,12 @@ HACL_INLINE unsigned lane_bits(I mask) {
   for (std::size_t i = 0; i < W; ++i) bits |= (static_cast<unsigned>(mask[i]) & 1u) << i;
   return bits;
 }
+#endif
+
+#if defined(HACL_AVX512)
+HACL_INLINE bool any_above(I a, I b) { return _mm512_cmpgt_epi32_mask((__m512i)a, (__m512i)b) != 0; }
+#else
+HACL_INLINE bool any_above(I a, I b) { return lane_bits((I)(a > b)) != 0; }
 #endif
 
 // Whether there was a NaN among many vectors, two of which are looked at together.

@@ -8,6 +8,7 @@
 #include "kernels/pooling_loops.hpp"
 #include "kernels/reduce.hpp"
 #include "kernels/reduce_few.hpp"
+#include "kernels/reduce_short.hpp"
 #include "kernels/remainder.hpp"
 #include "kernels/rows.hpp"
 #include "kernels/run_extremes.hpp"
@@ -17,6 +18,7 @@
 
 #define HACL_FLOATS(loop, ...) {loop<Half __VA_ARGS__>, loop<Bfloat16 __VA_ARGS__>, loop<float __VA_ARGS__>, loop<double __VA_ARGS__>}
 #define HACL_NARROW(loop, ...) {loop<Half __VA_ARGS__>, loop<Bfloat16 __VA_ARGS__>, loop<float __VA_ARGS__>}
+#define HACL_HALVES(loop, ...) {loop<Half __VA_ARGS__>, loop<Bfloat16 __VA_ARGS__>, nullptr}
 #define HACL_BINARY(op) HACL_FLOATS(binary, , op, Same)
 #define HACL_COMPARE(op) HACL_FLOATS(binary, , op, Truth)
 #define HACL_SWAPPED(op) HACL_FLOATS(swapped, , op)
@@ -61,6 +63,7 @@ const Table HACL_JOIN(table_, HACL_LEVEL) = {
     {HACL_FLOATS(scan_columns, , Add), HACL_FLOATS(scan_columns, , Multiply)},
     {HACL_FLOATS(scan_row, , Add), HACL_FLOATS(scan_row, , Multiply)},
     {HACL_NARROW(few_sums, ), HACL_NARROW(few_products, ), HACL_NARROW(few_extremes, , Maximum), HACL_NARROW(few_extremes, , Minimum)},
+    {HACL_NARROW(short_sums, ), HACL_HALVES(short_products, ), HACL_NARROW(short_extremes, , Maximum), HACL_NARROW(short_extremes, , Minimum)},
     {HACL_NARROW(run_row, , Smaller), HACL_NARROW(run_row, , Larger)},
     {HACL_NARROW(run_columns, , Smaller), HACL_NARROW(run_columns, , Larger)},
     {scan_short<Add>, scan_short<Multiply>},

@@ -75,17 +75,20 @@ HACL_INLINE void multiply_by(F v, D* low, D* high) {
 }
 // Half as many elements as lanes of floats, widened as they are loaded: no vector is cut in two.
 template <class T>
-HACL_INLINE D load_doubles(const T* p) {
+HACL_INLINE FH load_part(const T* p) {
   if constexpr (std::is_same_v<T, float>) {
-    return to_doubles(load_bytes<FH>(p));
+    return load_bytes<FH>(p);
 #if defined(HACL_AVX512)
   } else if constexpr (std::is_same_v<T, Half>) {
-    return (D)_mm512_cvtps_pd(_mm256_cvtph_ps(load_bytes<__m128i>(p)));
+    return (FH)_mm256_cvtph_ps(load_bytes<__m128i>(p));
   } else {
-    return (D)_mm512_cvtps_pd((__m256)_mm256_slli_epi32(_mm256_cvtepu16_epi32(load_bytes<__m128i>(p)), 16));
+    return (FH)_mm256_slli_epi32(_mm256_cvtepu16_epi32(load_bytes<__m128i>(p)), 16);
 #else
   } else {
-    return low_doubles(load_some(p, W / 2));
+    FH part;
+    const F v = load_some(p, W / 2);
+    __builtin_memcpy(&part, &v, sizeof part);
+    return part;
 #endif
   }
 }
@@ -99,8 +102,20 @@ HACL_INLINE void multiply_by(const T* x, std::size_t k, D* low, D* high) {
   constexpr bool whole = std::is_same_v<T, float>;
 #endif
   if (!whole || k < W) return multiply_by(load_lanes(x, k), low, high);
-  *low *= load_doubles(x);
-  *high *= load_doubles(x + W / 2);
+  *low *= to_doubles(load_part(x));
+  *high *= to_doubles(load_part(x + W / 2));
+}
+
+// The same by the products of k pairs of halves, which float32 holds exactly.
+HACL_INLINE void multiply_by_pairs(const Half* x, const Half* y, std::size_t k, D* low, D* high) {
+#if defined(HACL_AVX512)
+  if (k == W) {
+    *low *= to_doubles(load_part(x) * load_part(y));
+    *high *= to_doubles(load_part(x + W / 2) * load_part(y + W / 2));
+    return;
+  }
+#endif
+  multiply_by(load_lanes(x, k) * load_lanes(y, k), low, high);
 }
 
 // out *= each of `rows` (1 or 8) rows, halves in pairs, whose product float32 holds exactly; out has room for a whole last vector.
@@ -112,7 +127,7 @@ HACL_INLINE void multiply_rows(const T* x, std::size_t stride, double* out, std:
     D low = Lanes<double>::load(out + i), high = Lanes<double>::load(out + i + W / 2);
     for (int r = 0; r < rows; r += pairs) {
       const T* at = x + static_cast<std::size_t>(r) * stride + i;
-      if constexpr (pairs == 2) multiply_by(load_lanes(at, k) * load_lanes(at + stride, k), &low, &high);
+      if constexpr (pairs == 2) multiply_by_pairs(at, at + stride, k, &low, &high);
       else multiply_by(at, k, &low, &high);
     }
     Lanes<double>::store(out + i, low);
@@ -199,7 +214,7 @@ template <class T>
 HACL_INLINE void multiply_lanes(const T* x, D* lanes) {
   constexpr bool pairs = std::is_same_v<T, Half>;
   for (std::size_t j = 0; j < (pairs ? kProducts / 2 : kProducts); j += W, lanes += 2) {
-    if constexpr (pairs) multiply_by(Lanes<T>::load(x + j) * Lanes<T>::load(x + kProducts / 2 + j), lanes, lanes + 1);
+    if constexpr (pairs) multiply_by_pairs(x + j, x + kProducts / 2 + j, W, lanes, lanes + 1);
     else multiply_by(x + j, W, lanes, lanes + 1);
   }
 }

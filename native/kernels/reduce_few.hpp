@@ -85,15 +85,14 @@ bool few_sums(const void* x, std::size_t rows, std::size_t stride, std::size_t n
 
 template <class T>
 bool few_products(const void* x, std::size_t rows, std::size_t stride, std::size_t n, double, void* out) {
-  constexpr std::size_t pairs = std::is_same_v<T, Half> ? 2 : 1;  // two halves have an exact float32 product
   I doubt = {};
   for (std::size_t i = 0; i < n; i += W) {
     const std::size_t k = n - i < W ? n - i : W;
     auto from = static_cast<const T*>(x) + i;
     D low = D{} + 1, high = D{} + 1;
     std::size_t r = 0;
-    for (; pairs == 2 && r + 2 <= rows; r += 2) {
-      multiply_by(load_lanes(from + r * stride, k) * load_lanes(from + (r + 1) * stride, k), &low, &high);
+    if constexpr (std::is_same_v<T, Half>) {
+      for (; r + 2 <= rows; r += 2) multiply_by_pairs(from + r * stride, from + (r + 1) * stride, k, &low, &high);
     }
     for (; r < rows; ++r) multiply_by(from + r * stride, k, &low, &high);
     const F product = ready<T>(low, high);

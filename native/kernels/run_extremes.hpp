@@ -36,28 +36,26 @@ HACL_INLINE void run_some(const T* x, const float* wide, std::size_t n, std::int
   }
 }
 
+HACL_INLINE void store_places(std::int64_t* out, I place) {
+  store_bytes(out, low_longs(place));
+  store_bytes(out + W / 2, high_longs(place));
+}
 HACL_INLINE void store_places(std::int64_t* out, std::size_t k, I place) {
-  if (k == W) {
-    typedef std::int32_t Few __attribute__((vector_size(W * 2)));
-    Few low, high;
-    __builtin_memcpy(&low, &place, sizeof low);
-    __builtin_memcpy(&high, reinterpret_cast<const char*>(&place) + sizeof low, sizeof high);
-    store_bytes(out, __builtin_convertvector(low, L));
-    store_bytes(out + W / 2, __builtin_convertvector(high, L));
-  } else {
-    for (std::size_t i = 0; i < k; ++i) out[i] = place[i];
-  }
+  if (k == W) return store_places(out, place);
+#if defined(HACL_AVX512)
+  const unsigned there = (1u << k) - 1;
+  _mm512_mask_storeu_epi64(out, static_cast<__mmask8>(there), (__m512i)low_longs(place));
+  _mm512_mask_storeu_epi64(out + W / 2, static_cast<__mmask8>(there >> W / 2), (__m512i)high_longs(place));
+#else
+  for (std::size_t i = 0; i < k; ++i) out[i] = place[i];
+#endif
 }
 
 // Places of a vector: `before`, or where lane is not negative first + lane.
 HACL_INLINE void store_places_from(std::int64_t* out, I lane, std::int64_t before, std::int64_t first) {
-  typedef std::int32_t Few __attribute__((vector_size(W * 2)));
-  Few part[2];
-  __builtin_memcpy(part, &lane, sizeof part);
-  for (std::size_t v = 0; v < 2; ++v) {
-    const L wide = __builtin_convertvector(part[v], L);
-    store_bytes(out + v * W / 2, wide < 0 ? L{} + before : wide + first);
-  }
+  const L low = low_longs(lane), high = high_longs(lane);
+  store_bytes(out, low < 0 ? L{} + before : low + first);
+  store_bytes(out + W / 2, high < 0 ? L{} + before : high + first);
 }
 
 // Lanes moved up by `step`; those below it keep what they have.
@@ -86,14 +84,11 @@ HACL_INLINE void run_lanes(F* v, I* lane) {
   }
 }
 
-// A vector at a time, unless there is a NaN; in a long row, most have nothing that takes over.
+// From element i on, a vector at a time, unless there is a NaN; in a long row, most have nothing that takes over.
 template <class T, class Worse>
-void run_row(const void* x, void* values, std::int64_t* places, std::size_t n) {
-  auto from = static_cast<const T*>(x);
-  auto to = static_cast<T*>(values);
+HACL_INLINE void run_from(const T* from, T* to, std::int64_t* places, std::size_t i, std::size_t n, Best<T> best) {
   float room[W];
-  Best<T> best{load_lanes(from, n < W ? n : W)[0], from[0]};
-  for (std::size_t i = 0; i < n; i += W) {
+  for (; i < n; i += W) {
     const std::size_t k = n - i < W ? n - i : W;
     const std::int64_t first = static_cast<std::int64_t>(i);
     const F here = load_lanes(from + i, k), before = repeated(best.value);
@@ -117,6 +112,88 @@ void run_row(const void* x, void* values, std::int64_t* places, std::size_t n) {
     const std::int32_t last = lane[W - 1];
     if (last >= 0) best = {now[W - 1], from[first + last], first + last};
   }
+}
+
+// A half type in the upper half of an integer, the lower one 0: in order of value, -0 as +0; the extreme is the largest.
+template <class Worse, class V>
+HACL_INLINE V ranked(V bits) {
+  const V sign = bits >> 31, rank = ((bits & 0x7fffffff) ^ sign) - sign;
+  return std::is_same_v<Worse, Smaller> ? rank : -rank;
+}
+template <class T>
+constexpr std::int32_t kInfinite = std::is_same_v<T, Half> ? 0x7c000000 : 0x7f800000;
+
+HACL_INLINE I larger(I a, I b) { return a > b ? a : b; }
+template <int step>
+HACL_INLINE I largest_so_far(I v) {
+  if constexpr (step < static_cast<int>(W)) return largest_so_far<step * 2>(larger(v, moved_up<step>(v)));
+  else return v;
+}
+
+HACL_INLINE I last_of(I v) { return (I)permuted((F)v, I{} + static_cast<std::int32_t>(W - 1)); }
+
+constexpr std::size_t kRestless = 64;  // elements of a row among which most vectors have one that takes over
+
+// A row of halves so far. Its rank, and in the lowest bit its sign; in between is room for one more than the lane, of which the last wins
+// where ranks are the same, and 0 for what came before.
+template <class T, class Worse>
+struct RankedRow {
+  I best, place = {};
+
+  static HACL_INLINE I joined(I bits) { return ranked<Worse>(bits) | ((I)((U)bits >> 31)); }
+  static HACL_INLINE U half_of(I rank) {
+    const I size = rank >> 16;
+    return (U)(size < 0 ? -size : size) | ((U)rank & 1u) << 15;
+  }
+
+  // k elements from x[first] on; false, and nothing done, when one is a NaN.
+  template <bool whole>
+  HACL_INLINE bool run(const T* x, std::size_t first, std::size_t k, T* to, std::int64_t* places) {
+    const I bits = (I)(load_half_bits(x + first, whole ? W : k) << 16), lanes = lane_numbers();
+    if (any_above(bits & 0x7fffffff, I{} + kInfinite<T>)) return false;
+    I now = joined(bits) | (lanes + 1) * 2;
+    if (whole && first >= kRestless && !any_above(now, best)) {
+      store_half_bits(to + first, W, half_of(best));
+      store_places(places + first, place);
+      return true;
+    }
+    now = larger(largest_so_far<1>(now), best);
+    const I lane = ((now & 0xffff) >> 1) - 1;
+    place = lane < 0 ? place : lane + static_cast<std::int32_t>(first);
+    store_half_bits(to + first, whole ? W : k, half_of(now));
+    if constexpr (whole) {
+      store_places(places + first, place);
+      best = last_of(now) & ~0xfffe;
+      place = last_of(place);
+    } else {
+      store_places(places + first, k, place);
+    }
+    return true;
+  }
+};
+
+template <class T, class Worse>
+HACL_INLINE void run_half_row(const T* from, T* to, std::int64_t* places, std::size_t n) {
+  using Row = RankedRow<T, Worse>;
+  const I first = I{} + static_cast<std::int32_t>(std::uint32_t{from[0].bits} << 16);
+  Row row{Row::joined(first)};
+  std::size_t i = 0;
+  bool ordered = n <= INT32_MAX && lane_bits((first & 0x7fffffff) > kInfinite<T>) == 0;
+  while (ordered && i + W <= n) {
+    ordered = row.template run<true>(from, i, W, to, places);
+    i += ordered ? W : 0;
+  }
+  if (ordered && (i == n || row.template run<false>(from, i, n - i, to, places))) return;
+  const T kept = i == 0 ? from[0] : T{static_cast<std::uint16_t>(Row::half_of(row.best)[0])};
+  run_from<T, Worse>(from, to, places, i, n, {load_some(&kept, 1)[0], kept, row.place[0]});
+}
+
+template <class T, class Worse>
+void run_row(const void* x, void* values, std::int64_t* places, std::size_t n) {
+  auto from = static_cast<const T*>(x);
+  auto to = static_cast<T*>(values);
+  if constexpr (is_half<T>) run_half_row<T, Worse>(from, to, places, n);
+  else run_from<T, Worse>(from, to, places, 0, n, {from[0], from[0]});
 }
 
 template <class T, class Worse>

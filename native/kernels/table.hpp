@@ -41,6 +41,8 @@ using RowPlace = std::int64_t (*)(const void* x, std::size_t n);
 using ScanColumns = void (*)(const void* x, void* out, std::size_t rows, std::ptrdiff_t stride, std::size_t columns, bool exclusive);
 // `rows` rows into elements of their own type, rounded once; false: some result needs care, all are to be worked out again.
 using FewRows = bool (*)(const void* x, std::size_t rows, std::size_t stride, std::size_t columns, double divisor, void* out);
+// `rows` rows of n elements each, likewise; false also where there is no way for rows of n.
+using ShortRows = bool (*)(const void* x, std::size_t rows, std::size_t n, double divisor, void* out);
 // The extreme so far and its place.
 using RunRow = void (*)(const void* x, void* values, std::int64_t* places, std::size_t n);
 using RunColumns = void (*)(const void* x, void* values, std::int64_t* places, std::size_t rows, std::size_t stride, std::size_t columns);
@@ -87,6 +89,7 @@ struct Table {
   ScanColumns scan_columns[2][kFloatKinds];    // sums, products; they may run in place
   ScanRow scan_row[2][kFloatKinds];
   FewRows few_rows[kReduceOps][kNarrowKinds];
+  ShortRows short_rows[kReduceOps][kNarrowKinds];  // nullptr: not for this kind
   RunRow run_row[2][kNarrowKinds];             // to the largest, to the smallest
   RunColumns run_columns[2][kNarrowKinds];
   ScanShort scan_short[2];                     // sums, products, in place

@@ -294,6 +294,30 @@ HACL_INLINE void store_some(T* p, std::size_t k, typename Lanes<T>::V v) {
   __builtin_memcpy(p, part, k * sizeof(T));
 }
 
+// The bits of k <= W elements of a half type, widened; the other lanes hold zeros.
+template <class T>
+HACL_INLINE U load_half_bits(const T* p, std::size_t k) {
+  if (k == W) return widen_words(p);
+#if defined(HACL_AVX512)
+  return (U)_mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(static_cast<__mmask16>((1u << k) - 1), p));
+#else
+  std::uint64_t words[W / 4];
+  load_words(words, p, k);
+  return widen_words(words);
+#endif
+}
+template <class T>
+HACL_INLINE void store_half_bits(T* p, std::size_t k, U bits) {
+  if (k == W) return store_words(p, bits);
+#if defined(HACL_AVX512)
+  _mm256_mask_storeu_epi16(p, static_cast<__mmask16>((1u << k) - 1), _mm512_cvtepi32_epi16((__m512i)bits));
+#else
+  std::uint64_t words[W / 4];
+  store_words(words, bits);
+  store_some_words(p, k, words);
+#endif
+}
+
 // Between half a vector of floats and a vector of doubles; compilers make several steps of the generic form.
 typedef float FH __attribute__((vector_size(W * 2)));
 #if defined(HACL_AVX512)
@@ -319,6 +343,22 @@ HACL_INLINE D high_doubles(F v) {
   __builtin_memcpy(&part, reinterpret_cast<const char*>(&v) + sizeof part, sizeof part);
   return to_doubles(part);
 }
+#endif
+
+// Each half of a vector of integers, widened.
+typedef std::int32_t IH __attribute__((vector_size(W * 2)));
+#if defined(HACL_AVX512)
+HACL_INLINE L to_longs(IH v) { return (L)_mm512_cvtepi32_epi64((__m256i)v); }
+HACL_INLINE L low_longs(I v) { return to_longs((IH)_mm512_castsi512_si256((__m512i)v)); }
+HACL_INLINE L high_longs(I v) { return to_longs((IH)_mm512_extracti32x8_epi32((__m512i)v, 1)); }
+#elif defined(HACL_AVX2)
+HACL_INLINE L to_longs(IH v) { return (L)_mm256_cvtepi32_epi64((__m128i)v); }
+HACL_INLINE L low_longs(I v) { return to_longs((IH)_mm256_castsi256_si128((__m256i)v)); }
+HACL_INLINE L high_longs(I v) { return to_longs((IH)_mm256_extracti128_si256((__m256i)v, 1)); }
+#else
+HACL_INLINE L to_longs(IH v) { return __builtin_convertvector(v, L); }
+HACL_INLINE L low_longs(I v) { return to_longs(load_bytes<IH>(&v)); }
+HACL_INLINE L high_longs(I v) { return to_longs(load_bytes<IH>(reinterpret_cast<const char*>(&v) + sizeof(IH))); }
 #endif
 
 // The one element at p in every lane.

@@ -135,15 +135,19 @@ void reduce_tiles(int op, const View& x, const View& out, const Lines& lines, do
 void reduce_rows(int op, const View& x, const View& out, const Lines& lines, double divisor) {
   const RowLoop loop = table().reduce_row[op][x.kind];
   const ConvertLoop narrow = table().convert[kDouble][out.kind];
+  const ShortRows together = out.kind == x.kind && lines.length <= kShort ? table().short_rows[op][x.kind] : nullptr;
   const std::int64_t row = lines.length * x.size;
   auto body = [&](std::int64_t begin, std::int64_t end) {
     double results[kTile];
     for (std::int64_t start = begin; start < end; start += kTile) {
       const std::int64_t n = end - start < kTile ? end - start : kTile;
       const char* from = x.data + start * row;
-      for (std::int64_t j = 0; j < n; ++j) results[j] = loop(from + j * row, static_cast<std::size_t>(lines.length));
+      char* to = out.data + start * out.size;
+      const std::size_t length = static_cast<std::size_t>(lines.length);
+      if (together != nullptr && together(from, static_cast<std::size_t>(n), length, divisor, to)) continue;
+      for (std::int64_t j = 0; j < n; ++j) results[j] = loop(from + j * row, length);
       finish(op, x, from, lines, lines.length, divisor, results, n);
-      narrow(results, out.data + start * out.size, static_cast<std::size_t>(n), false);
+      narrow(results, to, static_cast<std::size_t>(n), false);
     }
   };
   split_units(lines.outer, lines.length, body);
