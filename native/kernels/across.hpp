@@ -1,9 +1,17 @@
 // From the lanes of a vector to one value. Lane i always meets lane i + half, at every level.
 #pragma once
 
+#include <utility>
+
 #include "kernels/vec.hpp"
 
 namespace {
+
+#if defined(__clang__) || __GNUC__ >= 12
+#define HACL_PICKED(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
+#else
+#define HACL_PICKED(a, b, ...) __builtin_shuffle(a, b, decltype(a == b){__VA_ARGS__})
+#endif
 
 template <std::size_t bytes, class T>
 struct Part {
@@ -64,6 +72,22 @@ HACL_INLINE bool any_above(I a, I b) { return _mm512_cmpgt_epi32_mask((__m512i)a
 #else
 HACL_INLINE bool any_above(I a, I b) { return lane_bits((I)(a > b)) != 0; }
 #endif
+
+// The first (side 0) or last halves of two vectors, one lane of each in turn.
+template <std::size_t side, std::size_t... j>
+HACL_INLINE F in_turn(F a, F b, std::index_sequence<j...>) {
+  return HACL_PICKED(a, b, static_cast<int>(j / 2 + j % 2 * W + side * W / 2)...);
+}
+
+// Lane j of vector i to lane i of vector j: each step is a perfect shuffle of all lanes.
+template <std::size_t steps = W, std::size_t... i>
+HACL_INLINE void transpose(F (&v)[W], std::index_sequence<i...> all) {
+  constexpr std::make_index_sequence<W> lanes;
+  const F next[W] = {in_turn<i % 2>(v[i / 2], v[i / 2 + W / 2], lanes)...};
+  ((v[i] = next[i]), ...);
+  if constexpr (steps > 2) transpose<steps / 2>(v, all);
+}
+HACL_INLINE void transpose(F (&v)[W]) { transpose<>(v, std::make_index_sequence<W>{}); }
 
 // Whether there was a NaN among many vectors, two of which are looked at together.
 #if defined(HACL_AVX512)

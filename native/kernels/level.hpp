@@ -72,6 +72,8 @@ const Table HACL_JOIN(table_, HACL_LEVEL) = {
      HACL_NARROW(scatter_rows, , Maximum), HACL_NARROW(scatter_rows, , Minimum)},
     {HACL_NARROW(group_rows, , Add), HACL_NARROW(group_rows, , Subtract), {nullptr, nullptr, nullptr},
      HACL_NARROW(group_rows, , Maximum), HACL_NARROW(group_rows, , Minimum)},
+    {HACL_NARROW(scatter_alike, , Add), HACL_NARROW(scatter_alike, , Subtract), HACL_NARROW(scatter_alike, , Multiply),
+     HACL_NARROW(scatter_alike, , Maximum), HACL_NARROW(scatter_alike, , Minimum)},
     {kBlockRows, kPanel, HACL_NARROW(conv_fill, ), conv_multiply, conv_few, conv_dot, HACL_NARROW(conv_finish, )},
     {{HACL_NARROW(line_largest, ), HACL_NARROW(line_sum, )}, {HACL_NARROW(rows_largest, ), HACL_NARROW(rows_mean, )}}};
 

@@ -2,19 +2,11 @@
 // Lane i of a row always meets lane i + half, as in across.hpp.
 #pragma once
 
-#include <utility>
-
 #include "kernels/reduce_few.hpp"
 
 namespace {
 
 constexpr std::size_t kShortRow = 64;         // elements of the longest one
-
-#if defined(__clang__) || __GNUC__ >= 12
-#define HACL_PICKED(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
-#else
-#define HACL_PICKED(a, b, ...) __builtin_shuffle(a, b, decltype(a == b){__VA_ARGS__})
-#endif
 
 // The first (side 0) or second halves of the rows of two vectors, 2 * half lanes each.
 template <std::size_t half, std::size_t side, class V, std::size_t... j>

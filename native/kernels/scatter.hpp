@@ -34,6 +34,48 @@ void scatter_rows(float* target, const std::int64_t* rows, const void* updates, 
   }
 }
 
+// Up to W vectors of k elements, `step` elements from one to the next; zeros where there is none.
+template <class T>
+HACL_INLINE void load_across(const T* x, std::size_t step, std::size_t vectors, std::size_t k, F (&v)[W]) {
+  for (std::size_t r = 0; r < W; ++r) v[r] = r < vectors ? load_lanes(x + r * step, k) : F{};
+  transpose(v);
+}
+
+// Up to W targets of `length` elements, all changed at the same places, side by side in the lanes of vectors.
+template <class T, class Op>
+HACL_INLINE void scatter_few(const hacl::Alike& a, std::size_t first, std::size_t few) {
+  auto target = static_cast<const T*>(a.target) + first * a.length, updates = static_cast<const T*>(a.updates) + first * a.count;
+  T* out = static_cast<T*>(a.out) + first * a.length;
+  float room[hacl::kAlikeLength * W];
+  F v[W];
+  for (std::size_t i = 0; i < a.length; i += W) {
+    load_across(target + i, a.length, few, a.length - i < W ? a.length - i : W, v);
+    for (std::size_t j = 0; j < W; ++j) Lanes<float>::store(room + (i + j) * W, v[j]);
+  }
+  for (std::size_t i = 0; i < a.count; i += W) {
+    const std::size_t k = a.count - i < W ? a.count - i : W;
+    load_across(updates + i, a.count, few, k, v);
+    for (std::size_t j = 0; j < k; ++j) {
+      float* at = room + static_cast<std::size_t>(a.places[i + j]) * W;
+      Lanes<float>::store(at, Op::run(Lanes<float>::load(at), v[j]));
+    }
+  }
+  for (std::size_t i = 0; i < a.length; i += W) {
+    for (std::size_t j = 0; j < W; ++j) v[j] = Lanes<float>::load(room + (i + j) * W);
+    transpose(v);
+    for (std::size_t r = 0; r < few; ++r) {
+      const std::size_t k = a.length - i < W ? a.length - i : W;
+      if (k == W) Lanes<T>::store(out + r * a.length + i, v[r]);
+      else store_some(out + r * a.length + i, k, v[r]);
+    }
+  }
+}
+
+template <class T, class Op>
+void scatter_alike(const hacl::Alike& a, std::size_t first, std::size_t last) {
+  for (; first < last; first += W) scatter_few<T, Op>(a, first, last - first < W ? last - first : W);
+}
+
 constexpr std::size_t kAtOnce = 4;   // vectors of a row that are kept while its updates pass
 constexpr std::size_t kAhead = 6;    // updates whose rows are asked for before they are needed
 

@@ -60,6 +60,17 @@ struct Grouped {
   void* out;  // may be the target
 };
 using GroupRows = void (*)(const Grouped& groups, std::size_t first, std::size_t last);
+
+// Small targets of `length` elements each, one after the other, with `count` updates for each, all at the same places.
+struct Alike {
+  const void* target;
+  const void* updates;
+  const std::int64_t* places;
+  std::size_t length, count;
+  void* out;  // may be the target
+};
+constexpr std::size_t kAlikeLength = 512;  // a multiple of every vector's length
+using ScatterAlike = void (*)(const Alike& targets, std::size_t first, std::size_t last);
 using ScanRow = void (*)(const void* x, void* out, std::size_t n, bool reverse, bool exclusive);
 
 struct Table {
@@ -96,6 +107,7 @@ struct Table {
   UnaryLoop test[kTestOps][kFloatKinds];       // gives bytes of truth
   ScatterRows scatter_rows[kScatterOps][kNarrowKinds];
   GroupRows group_rows[kScatterOps][kNarrowKinds];  // nullptr: products
+  ScatterAlike scatter_alike[kScatterOps][kNarrowKinds];
   ConvolveLoops convolve;
   PoolingLoops pooling;
 };

@@ -16,6 +16,7 @@ constexpr const char* kElementNames[] = {"elements_add", "elements_subtract", "e
 constexpr const char* kNumbers = "float32, float64, an integer type, but for products float16, bfloat16";
 constexpr std::int64_t kPlaces = 1024;  // worked out at once
 constexpr std::int64_t kCrowdedWidth = 8;   // elements of a row from which on crowded rows are added apart
+constexpr std::int64_t kAlike = 8;          // targets from which on small ones are changed side by side
 constexpr std::int64_t kGroupedWidth = 32;  // and from which on halves are grouped by their rows, crowded or not
 
 template <int op, class T>
@@ -203,6 +204,12 @@ struct Scatter {
   bool halves() const { return out.kind == kHalf || out.kind == kBfloat16; }
   std::int64_t rows_at_once() const { return width < kPlaces ? kPlaces / (width > 0 ? width : 1) : 1; }
 
+  // Many small targets of single elements, which change side by side.
+  bool alike() const {
+    return width == 1 && outer >= kAlike && length <= static_cast<std::int64_t>(kAlikeLength) && places.count() <= kPlaces &&
+           narrow_float(out) && out.kind == target.kind;
+  }
+
   // What is needed before Python's lock is given back. Rows of halves and those that may be crowded are grouped, unless narrow.
   template <int op, bool elements>
   bool make_room(const Limit& limit) {
@@ -218,7 +225,7 @@ struct Scatter {
       wide.reset(new (std::nothrow) double[static_cast<std::size_t>(rows_at_once() * (width > 0 ? width : 1))]);
       return wide != nullptr || PyErr_NoMemory() != nullptr;
     }
-    if (!halves()) return true;
+    if (!halves() || alike()) return true;
     room.reset(new (std::nothrow) float[static_cast<std::size_t>(out.count)]);
     if (room == nullptr) return PyErr_NoMemory() != nullptr;
     work.data = reinterpret_cast<char*>(room.get());
@@ -238,6 +245,17 @@ struct Scatter {
         return true;
       }, rows_at_once());
     }
+  }
+
+  template <int op>
+  bool run_alike() const {
+    std::int64_t numbers[kPlaces];
+    const Alike all{target.data, updates.data, places.fill(0, places.count(), numbers), static_cast<std::size_t>(length),
+                    static_cast<std::size_t>(places.count()), out.data};
+    const ScatterAlike loop = table().scatter_alike[op][out.kind];
+    auto body = [&](std::int64_t begin, std::int64_t end) { loop(all, static_cast<std::size_t>(begin), static_cast<std::size_t>(end)); };
+    split_units(outer, places.count() + length, body);
+    return true;
   }
 
   template <int op>
@@ -264,6 +282,7 @@ struct Scatter {
     if (!few && !(groups.reserved() && limit.apart)) return false;
     if constexpr (op != kScatterAssign) {
       if (grouped || !few) return run_groups<op>(limit);
+      if (alike()) return run_alike<op>();
     }
     move(target, work);
     if constexpr (op == kScatterAssign) {
