@@ -156,6 +156,37 @@ double sum_of(const void* x, std::size_t n) {
   return sum.total();
 }
 
+// Exp where hardly anything is above 0, in half the time; its last bits differ between the levels, which no half shows.
+struct ExpBelow {
+  static HACL_INLINE F run(F x, double) { return lane_bits((I)(x > 0)) != 0 ? exponential(x) : exponential_below(x); }
+};
+
+// The sum of what Step makes of each x - centre; squares of halves by multiply-adds, likewise.
+template <class T, class Step>
+double centred_sum(const void* x, float centre, std::size_t n) {
+  auto from = static_cast<const T*>(x);
+  return blocked(n, [=](F* lane, std::size_t i, std::size_t k) HACL_LAMBDA {
+    const F d = load_lanes(from + i, k) - centre;
+    if constexpr (is_half<T> && std::is_same_v<Step, Square>) {
+      const F there = first_lanes(d, k);
+      *lane = multiply_add(there, there, *lane);
+    } else {
+      *lane += first_lanes(Step::run(d, 0), k);
+    }
+  });
+}
+
+// out = what Step makes of each x - centre, for one centre or, with `each`, one for each.
+template <class T, class Step>
+void centred_steps(const void* x, const float* centre, bool each, float* out, std::size_t n) {
+  auto from = static_cast<const T*>(x);
+  for (std::size_t i = 0; i < n; i += W) {
+    const std::size_t k = n - i < W ? n - i : W;
+    const F middle = each ? load_float(centre + i, k) : repeated(*centre);
+    store_float(out + i, k, Step::run(load_lanes(from + i, k) - middle, 0));
+  }
+}
+
 // A short row as floats: itself, or widened into `room`, which has room for whole vectors.
 template <class T>
 HACL_INLINE const float* as_floats(const T* x, std::size_t n, float* room) {

@@ -21,7 +21,7 @@ HACL_INLINE V merged(V a, V b) {
   return Op::run(picked<half, 0>(a, b, lanes), picked<half, 1>(a, b, lanes));
 }
 
-// Rows of n elements, spread over `lanes` (a power of two) each; the others are filled. A vector, and what is read for it, goes beyond its rows.
+// Rows of n elements, spread over `lanes` (a power of two) each; the others are filled. What is read for a vector goes beyond its rows.
 template <class T, std::size_t lanes, bool whole>
 struct Rows {
   static constexpr std::size_t vectors = lanes > W ? lanes / W : 1;

@@ -22,21 +22,27 @@ struct Sum {
   }
 };
 
-// Calls term(offset, lanes) for each vector of the row, 0 < lanes <= W valid, and adds what it gives; the other lanes must be 0.
-template <class Term>
-HACL_INLINE double blocked_sum(std::size_t n, Term term) {
+// Calls add(lane, offset, lanes) for each vector of the row, 0 < lanes <= W valid, to add to *lane what it makes of it; 0 in other lanes.
+template <class Each>
+HACL_INLINE double blocked(std::size_t n, Each add) {
   double total = 0;
   for (std::size_t start = 0; start < n; start += kSumBlock) {
     const std::size_t end = n - start < kSumBlock ? n : start + kSumBlock;
     Sum sum = {};
     std::size_t i = start;
     for (; i + kLanes <= end; i += kLanes) {
-      for (std::size_t v = 0; v < kLanes / W; ++v) sum.lane[v] += term(i + v * W, W);
+      for (std::size_t v = 0; v < kLanes / W; ++v) add(&sum.lane[v], i + v * W, W);
     }
-    for (std::size_t v = 0; i < end; ++v, i += W) sum.lane[v] += term(i, end - i < W ? end - i : W);
+    for (std::size_t v = 0; i < end; ++v, i += W) add(&sum.lane[v], i, end - i < W ? end - i : W);
     total += sum.total();
   }
   return total;
+}
+
+// The same of what term(offset, lanes) gives.
+template <class Term>
+HACL_INLINE double blocked_sum(std::size_t n, Term term) {
+  return blocked(n, [=](F* lane, std::size_t i, std::size_t k) HACL_LAMBDA { *lane += term(i, k); });
 }
 
 HACL_INLINE F load_float(const float* p, std::size_t k) { return k == W ? Lanes<float>::load(p) : load_some(p, k); }

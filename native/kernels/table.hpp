@@ -36,6 +36,8 @@ using SelectLoop = void (*)(const void* condition, const void* x1, const void* x
 // `rows` rows (at least one for extremes and places) that lie `stride` elements apart, over up to kColumnTile columns.
 using ColumnLoop = void (*)(const void* x, std::size_t rows, std::size_t stride, std::size_t columns, double* out);
 using RowLoop = double (*)(const void* x, std::size_t n);
+using CentredRow = double (*)(const void* x, float centre, std::size_t n);
+using CentredSteps = void (*)(const void* x, const float* centre, bool each, float* out, std::size_t n);
 using ColumnPlace = void (*)(const void* x, std::size_t rows, std::size_t stride, std::size_t columns, std::int32_t* place);
 using RowPlace = std::int64_t (*)(const void* x, std::size_t n);
 using ScanColumns = void (*)(const void* x, void* out, std::size_t rows, std::ptrdiff_t stride, std::size_t columns, bool exclusive);
@@ -95,6 +97,8 @@ struct Table {
 
   ColumnLoop reduce_columns[kReduceOps][kNarrowKinds];
   RowLoop reduce_row[kReduceOps][kNarrowKinds];
+  CentredRow centred_row[2][kNarrowKinds];     // squares, exponentials
+  CentredSteps centred_steps[2][kNarrowKinds];  // nullptr: not for this kind
   ColumnPlace place_columns[2][kNarrowKinds];  // of the largest, of the smallest
   RowPlace place_row[2][kNarrowKinds];
   ScanColumns scan_columns[2][kFloatKinds];    // sums, products; they may run in place

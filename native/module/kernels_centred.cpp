@@ -16,6 +16,8 @@ struct Centred {
   Owned held_x, held_centre;
   bool given = false, each = false;
   UnaryLoop step = nullptr;
+  CentredRow row = nullptr;
+  CentredSteps steps = nullptr;  // of halves
 
   bool read(const char* name, PyObject* const* args) {
     if (!view_lines(args[0], {name, "x"}, kNarrowKinds, &x, &lines, &held_x)) return false;
@@ -46,6 +48,7 @@ struct Centred {
   // room = step(x - centre) of n elements of x from `at` on. The centre is one for each `few` of them (line by line), or `few`
   // long and repeated.
   void work(std::int64_t at, std::size_t n, const float* centres, std::size_t few, bool by_line, float* room) const {
+    if (steps != nullptr) return work_halves(at, n, centres, few, by_line, room);
     const float* from = floats(x, at, n, room);
     float other[kRoom];
     const BinaryLoop subtract = table().binary[kSubtract][kFloat];
@@ -59,8 +62,33 @@ struct Centred {
     step(given ? room : from, room, n, 0);
   }
 
+  // The same of halves, which are widened on the way.
+  void work_halves(std::int64_t at, std::size_t n, const float* centres, std::size_t few, bool by_line, float* room) const {
+    constexpr float zero = 0;
+    const char* from = x.data + at * x.size;
+    float other[kRoom];
+    if (each) return steps(from, floats(centre, at, n, other), true, room, n);
+    if (!given) return steps(from, &zero, false, room, n);
+    for (std::size_t i = 0; i < n; i += few) {
+      steps(from + i * static_cast<std::size_t>(x.size), by_line ? centres++ : centres, !by_line, room + i, n - i < few ? n - i : few);
+    }
+  }
+
+  // Lines that are not short, with one centre each or none, as they are.
+  void long_rows() const {
+    auto body = [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t line = begin; line < end; ++line) {
+        const float middle = given ? reinterpret_cast<const float*>(centre.data)[line] : 0.0f;
+        const char* from = x.data + line * lines.length * x.size;
+        reinterpret_cast<double*>(out.data)[line] = row(from, middle, static_cast<std::size_t>(lines.length));
+      }
+    };
+    split_units(lines.outer, lines.length, body);
+  }
+
   // Several short lines at once, long ones piece by piece.
   void rows() const {
+    if (!each && lines.length >= kShort) return long_rows();
     const RowLoop sum = table().reduce_row[kSum][kFloat];
     const std::size_t length = static_cast<std::size_t>(lines.length), piece = length < kRoom ? length : kRoom;
     const std::int64_t most = length < kRoom ? static_cast<std::int64_t>(kRoom / (length > 0 ? length : 1)) : 1;
@@ -126,6 +154,8 @@ PyObject* centred(PyObject*, PyObject* const* args, Py_ssize_t n) {
   if (!expect_arguments(name, n, 3, 3) || !call.read(name, args)) return nullptr;
   if (call.out.count == 0) Py_RETURN_NONE;
   call.step = table().unary[which == 0 ? kSquare : kExp][kFloat];
+  call.row = table().centred_row[which][call.x.kind];
+  call.steps = table().centred_steps[which][call.x.kind];
   const Unlocked unlocked(call.x.count);
   call.run();
   Py_RETURN_NONE;

@@ -35,6 +35,20 @@ def test_against_float64(about: str, name: str, shape: tuple[int, ...], dtype: A
     np.testing.assert_allclose(out, want, rtol=2e-6)
 
 
+@pytest.mark.usefixtures("level")
+@pytest.mark.parametrize("dtype", NARROW, ids=str)
+@pytest.mark.parametrize("shape", [(3, 70, 1), (3, 5, 1), (3, 70, 2)], ids=str)
+def test_powers_of_what_is_above_the_centre_far_below_or_not_finite(shape: tuple[int, ...], dtype: Any) -> None:
+    for odd in (5.0, -300.0, np.inf, -np.inf, np.nan):
+        x = np.full(shape, -1.0, dtype)
+        x[1, 3] = odd
+        out = np.empty(shape[0] * shape[2])
+        for centre in (None, np.full(out.shape, 0.5, np.float32)):
+            _kernels.axis_exponentials(x, centre, out)
+            want = np.exp(x.astype(float) - (0 if centre is None else 0.5)).sum(axis=1).reshape(-1)
+            np.testing.assert_allclose(out, want, rtol=2e-6)
+
+
 @pytest.mark.usefixtures("two_threads")
 @pytest.mark.parametrize("shape", [(3000, 100, 1), (4, 300, 300), (3, 700, 1100)])
 def test_two_threads_give_the_same(shape: tuple[int, ...]) -> None:

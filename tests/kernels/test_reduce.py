@@ -214,6 +214,29 @@ def test_running_extremes_of_whole_vectors(kind: str, dtype: Any) -> None:
         np.testing.assert_array_equal(np.signbit(got), np.signbit(line[where]))
 
 
+@pytest.mark.parametrize("dtype", NARROW, ids=str)
+@pytest.mark.parametrize("length", [*range(1, 41), 100, 133])
+def test_running_extremes_of_every_length_with_a_nan_anywhere(length: int, dtype: Any) -> None:
+    rng = np.random.default_rng(length)
+    x = rng.choice([-np.inf, -2.5, -1, -0.0, 0.0, 1, 6e-8, -6e-8, np.inf], (length + 3, length)).astype(dtype)
+    x[range(length), range(length)] = np.nan  # the last three rows have none
+    x[-1] = np.sort(x[-1])
+    lines = x.astype(float)
+    for loop, better in ((_kernels.running_max, lambda a, b: a > b), (_kernels.running_min, lambda a, b: a < b)):
+        values, places = np.full(x.shape, 77, dtype), np.full(x.shape, 77)
+        loop(x[:, :, None], values[:, :, None], places[:, :, None])
+        for row, line in enumerate(lines):
+            want, where = so_far(line.tolist(), better)
+            np.testing.assert_array_equal(values[row].astype(float), want)
+            assert places[row].tolist() == where
+            ordered = ~np.isnan(want)
+            got = np.signbit(values[row].astype(float))
+            np.testing.assert_array_equal(got[ordered], np.signbit(line[where])[ordered])
+        again = x.copy()
+        loop(again[:, :, None], again[:, :, None], places[:, :, None])
+        np.testing.assert_array_equal(again.view(np.uint8), values.view(np.uint8))
+
+
 def running(x: Array, operation: Callable[[Any, Any], Any], first: int, exclusive: bool, reverse: bool) -> Array:
     """The running result of exact fractions, line by line, as float64."""
     out = np.empty(x.shape)

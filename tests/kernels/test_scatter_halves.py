@@ -97,6 +97,28 @@ def test_other_types_side_by_side(name: str, dtype: Any) -> None:
     np.testing.assert_array_equal(out, want)
 
 
+@pytest.mark.usefixtures("level")
+@pytest.mark.parametrize("dtype", [*HALVES, np.dtype(np.float32)], ids=str)
+@pytest.mark.parametrize("name", STEPS)
+def test_small_targets_of_single_elements(name: str, dtype: Any) -> None:
+    """So many and so long as whole vectors of every level, and some more or less."""
+    rng = np.random.default_rng(4)
+    loop, step = getattr(_kernels, name), STEPS[name]
+    same = equal if name in ("scatter_max", "scatter_min") else equal_bits
+    sizes = (7, 5, 9), (8, 16, 16), (9, 1, 20), (16, 33, 5), (40, 100, 100), (21, 512, 64), (10, 513, 7), (8, 4, 0)
+    for outer, length, count in sizes:
+        target, updates = special(rng, (outer, length, 1), dtype), special(rng, (outer, count, 1), dtype)
+        rows = rng.integers(0, length, count)
+        wide = target.astype(np.float32)
+        for i, row in enumerate(rows.tolist()):
+            wide[:, row] = step(wide[:, row], updates[:, i].astype(np.float32))
+        out = np.full_like(target, 77)
+        assert loop(target, rows, updates, out) is True
+        same(out, wide.astype(dtype))
+        assert loop(target, rows, updates, target) is True
+        same(target, out)
+
+
 @pytest.mark.usefixtures("two_threads")
 @pytest.mark.parametrize("dtype", [*HALVES, np.dtype(np.float32)], ids=str)
 @pytest.mark.parametrize("shape", [(5000, 64), (8, 5000, 1), (3, 5000, 24)])
