@@ -81,5 +81,6 @@ def test_gradients_of_roots_reach_to_the_ends_of_their_type(dtype):
     tiny, huge = info.smallest_subnormal, info.max
     y, dy = np.array([0, huge, 0.5, 2], dtype), np.array([tiny, huge, huge / 2, tiny * 4], dtype)
     np.testing.assert_array_equal(run("SqrtGrad", y, dy), np.array([np.inf, 0.5, huge / 2, tiny], dtype))
-    y, dy = np.array([1, 2, 0.5], dtype), np.array([huge, huge / 8, tiny * 64], dtype)
-    np.testing.assert_array_equal(run("RsqrtGrad", y, dy), np.array([-huge / 2, -huge / 2, -tiny * 4], dtype))
+    y, dy = np.array([1, 2, 0.5, 5], dtype), np.array([huge, huge / 8, tiny * 64, tiny], dtype)
+    wanted = np.array([-huge / 2, -huge / 2, -tiny * 4, -tiny * 62], dtype)  # 62.5, the even one
+    np.testing.assert_array_equal(run("RsqrtGrad", y, dy), wanted)

@@ -81,6 +81,9 @@ def reciprocal_grad(y: Array, dy: Array) -> Array:
 @gradient("RsqrtGrad")
 def rsqrt_grad(y: Array, dy: Array) -> Array:
     """-dy·y³/2, where y = 1/√x is the output of Rsqrt; y conjugated when complex, integers cut off toward zero."""
+    if y.dtype == np.float64:  # digits and exponents apart, so that nothing is out of range or subnormal on the way
+        (digits, power), (more, shift) = np.frexp(y), np.frexp(dy)
+        return np.asarray(np.ldexp(digits * digits * digits * more * -0.5, 3 * power + shift))
     root = np.conj(widest(y))
     large = np.abs(root) > 1  # then it is halved first, before it may be out of range
     product = np.where(large, root * -0.5, root) * widest(dy) * root * root
