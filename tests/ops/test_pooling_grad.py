@@ -148,3 +148,18 @@ def test_the_shape_of_avg_pool_v2_grad_may_be_int64():
     shape = np.array([1, 1, 2, 4], np.int64)
     got = run("AvgPoolV2Grad", shape, np.array([[[[4, 8]]]], np.float32), const=[0], data_format="NCHW", **window)
     assert got.tolist() == [[[[1, 1, 2, 2], [1, 1, 2, 2]]]]
+
+
+@pytest.mark.parametrize("size", [9, 2**40, 2**63 - 1])
+def test_windows_far_larger_than_the_image_take_no_longer(size):
+    """Only the elements of a window that meet the image are walked; with SAME there is one window, which has it all."""
+    x = np.arange(16, dtype=np.float32).reshape(1, 1, 4, 4)
+    attrs = {"ksize": [1, 1, size, size], "strides": [1, 1, size, size], "padding": "SAME"}
+    largest = run("MaxPool", x, layout=0, data_format="NCHW", **attrs)
+    mean = run("AvgPool", x, layout=0, data_format="NCHW", **attrs)
+    dy = np.float32([[[[3]]]])
+    of_largest = run("MaxPoolGrad", x, largest, dy, layout=0, data_format="NCHW", **attrs)
+    of_mean = run("AvgPoolGrad", np.array(x.shape, np.int32), dy, const=[0], layout=0, data_format="NCHW", **attrs)
+    assert (largest.item(), mean.item()) == (15.0, 7.5)
+    np.testing.assert_array_equal(of_largest, np.where(x == 15, 3, 0))
+    np.testing.assert_array_equal(of_mean, np.full_like(x, 3 / 16))

@@ -33,8 +33,9 @@ class Window(NamedTuple):
     places: Dim
 
     def taps(self, extent: int) -> Iterator[tuple[int, slice, slice]]:
-        """For each element of a window: its place, which windows have it inside the tensor, and which elements they meet."""
-        for tap in range(self.size):
+        """For each element of a window that some have inside the tensor: its place, which windows, which elements they meet."""
+        first_met = max(0, -((self.stride * (self.number - 1) - self.before) // self.dilation))
+        for tap in range(first_met, min(self.size, (extent - 1 + self.before) // self.dilation + 1)):
             start = tap * self.dilation - self.before
             low = max(0, -(start // self.stride))
             high = min(self.number, (extent - 1 - start) // self.stride + 1)

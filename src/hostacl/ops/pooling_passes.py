@@ -133,6 +133,10 @@ def whole_lines(x: Array, out: Array, windows: Sequence[Window]) -> Lines | None
     return prod(x.shape[:first]), count, prod(x.shape[max(axes) + 1 :])
 
 
+MOST = 2**31 - 1
+"""The largest size, stride, dilation or padding that the native loops take."""
+
+
 def last_axes(x: Array, out: Array, windows: Sequence[Window]) -> Planes | None:
     """x and out as (planes, D, H, W) with sizes, strides, dilations and padding in front, for the native loops; else None."""
     along = sorted(windows, key=lambda one: one.axis)
@@ -140,6 +144,8 @@ def last_axes(x: Array, out: Array, windows: Sequence[Window]) -> Planes | None:
     if x.dtype not in (np.float32, *HALVES) or not out.flags.c_contiguous or out.dtype != x.dtype or len(along) > 3:
         return None
     if not x.flags.c_contiguous or [one.axis for one in along] != list(range(first, x.ndim)):
+        return None
+    if any(max(one.size, one.stride, one.dilation, one.before) > MOST for one in along):
         return None
     shapes = [(prod(one.shape[:first]), *(1,) * (3 - len(along)), *one.shape[first:]) for one in (x, out)]
     lists = [(least,) * (3 - len(along)) + tuple(each) for least, each in (
