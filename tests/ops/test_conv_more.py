@@ -109,3 +109,19 @@ def test_five_dims_called_nchw_have_their_channels_first():
         for d in range(2) for h in range(2) for w in range(2)
     )  # fmt: skip
     np.testing.assert_allclose(named.reshape(3, -1), exact, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    "op", ["Conv2D", "DepthwiseConv2D", "Conv2DBackpropFilterD", "Conv2DBackpropInputD", "Conv2DTransposeD"]
+)
+@pytest.mark.parametrize("name", ["strides", "dilations", "pads"])
+def test_numbers_beyond_32_bits_are_refused_by_name(op, name):
+    x, weight = np.ones((1, 2, 4, 4), np.float16), np.ones((1 if op.startswith("Depthwise") else 2, 2, 3, 3), np.float16)
+    y = np.ones((1, 2, 2, 2), np.float16)
+    inputs = {"Conv2DBackpropFilterD": (x, y), "Conv2DBackpropInputD": (weight, y), "Conv2DTransposeD": (y, weight)}
+    sizes = {"Conv2DBackpropFilterD": {"filter_size": [2, 2, 3, 3]}, "Conv2DBackpropInputD": {"input_size": [1, 2, 4, 4]},
+             "Conv2DTransposeD": {"input_size": [1, 2, 4, 4]}}  # fmt: skip
+    attrs = {"strides": [1] * 4, "dilations": [1] * 4, "pads": [0] * 4, **sizes.get(op, {})}
+    attrs[name] = [1, 1, 2**40, 2**40]
+    with pytest.raises(Refused, match=rf"{name} = \[1, 1, {2**40}, {2**40}\]; allowed: 4 numbers from . to 2147483647"):
+        bind(op, inputs.get(op, (x, weight)), layout=NCHW, **attrs)

@@ -47,13 +47,17 @@ def geometry_of(strides: Sequence[int], dilations: Sequence[int], pads: Sequence
     return Geometry(tuple(strides[i] for i in places), tuple(dilations[i] for i in places), pairs)
 
 
+MOST = 2**31 - 1
+"""The largest stride, dilation or padding."""
+
+
 def checked_geometry(call: Call, order: str) -> Geometry:
     """The geometry of a call; refuses attributes of a wrong length or value."""
     rank = len(order)
     for name, length, least in (("strides", rank, 1), ("dilations", rank, 1), ("pads", 2 * rank - 4, 0)):
         values = call.attr(name)
-        if len(values) != length or min(values) < least:
-            raise call.refuse("HA508", f"{name} = {list(values)}; allowed: {length} numbers, each {least} or more.")
+        if len(values) != length or min(values) < least or max(values) > MOST:
+            raise call.refuse("HA508", f"{name} = {list(values)}; allowed: {length} numbers from {least} to {MOST}.")
         if name != "pads" and (values[order.index("N")], values[order.index("C")]) != (1, 1):
             raise call.refuse("HA508", f"{name} = {list(values)} in {order} order; the entries for N and C must be 1.")
     return geometry_of(call.attr("strides"), call.attr("dilations"), call.attr("pads"), order)
