@@ -26,7 +26,7 @@ double combined(int op, double a, double b) {
   return a <= b || a != a ? a : b;
 }
 
-constexpr std::int64_t kFour = 4, kGathered = 256;  // gathered from a line at once, a multiple of four
+constexpr std::int64_t kGathered = 256;  // taken from a line at once
 
 // Calls each(doubles, n) for the elements of a line in pieces.
 template <class Each>
@@ -36,8 +36,9 @@ void each_piece(const View& x, const char* first, const Lines& lines, Each each)
   double wide[kGathered];
   for (std::int64_t start = 0; start < lines.length; start += kGathered) {
     const std::int64_t n = lines.length - start < kGathered ? lines.length - start : kGathered;
-    gather(packed, first + start * lines.inner * x.size, lines.inner * x.size, x.size, n);
-    widen(packed, wide, static_cast<std::size_t>(n), false);
+    const char* from = first + start * lines.inner * x.size;
+    if (lines.inner > 1) gather(packed, from, lines.inner * x.size, x.size, n);
+    widen(lines.inner > 1 ? packed : from, wide, static_cast<std::size_t>(n), false);
     each(wide, n);
   }
 }
@@ -50,14 +51,21 @@ double sum_with_care(const View& x, const char* first, const Lines& lines) {
   return total;
 }
 
-// With an exponent of its own: four elements are within 2^-596 and 2^512, the total within 2^-256 and 2^256.
+template <std::int64_t count>
+double product(const double* at) {
+  if constexpr (count == 1) return *at;
+  else return product<count / 2>(at) * product<count / 2>(at + count / 2);
+}
+
+// With an exponent of its own: a group is within 2^-596 and 2^512 (four elements; 16 halves), the total within 2^-256 and 2^256.
 double product_with_care(const View& x, const char* first, const Lines& lines) {
+  const std::int64_t group = x.kind == kHalf ? 16 : 4;
   double total = 1;
   std::int64_t exponent = 0;
   each_piece(x, first, lines, [&](double* at, std::int64_t n) {
-    for (std::int64_t i = n; i % kFour != 0; ++i) at[i] = 1;
-    for (std::int64_t i = 0; i < n; i += kFour) {
-      total *= (at[i] * at[i + 1]) * (at[i + 2] * at[i + 3]);
+    for (std::int64_t i = n; i % group != 0; ++i) at[i] = 1;
+    for (std::int64_t i = 0; i < n; i += group) {
+      total *= group == 4 ? product<4>(at + i) : product<16>(at + i);
       const double size = std::fabs(total);
       if (size >= 0x1p-256 && size <= 0x1p256) continue;
       int shift = 0;

@@ -111,6 +111,19 @@ def test_a_sum_that_overflows_on_the_way_is_right(shape: tuple[int, ...]) -> Non
     assert np.isposinf(out).all()
 
 
+@pytest.mark.parametrize("dtype", NARROW, ids=str)
+@pytest.mark.parametrize("inner", [1, 3])
+@pytest.mark.parametrize("halves", [0, 1, 7])
+def test_long_products_of_the_ends_of_a_type_come_back(dtype: Any, inner: int, halves: int) -> None:
+    """The smallest number so often that float64 has long no room for the product, then as large ones: 1, and some halves."""
+    info = ml_dtypes.finfo(dtype)
+    down, up = -int(np.log2(float(info.smallest_subnormal))), int(info.maxexp) - 1
+    line = np.repeat([2.0**-down, 2.0**up, 0.5], [up * 80, down * 80, halves]).astype(dtype)
+    out = np.empty((1, 1, inner), dtype)
+    _kernels.axis_product(np.repeat(line[None, :, None], inner, axis=2), out)
+    assert (out.astype(np.float64) == 2.0**-halves).all()
+
+
 def test_products_neither_overflow_nor_vanish_on_the_way() -> None:
     x = np.array([1e30, 1e30, 1e-30, 1e-30, 3], np.float32)
     for shape in ((1, 5, 1), (1, 5, 2), (1, 5, 70)):
