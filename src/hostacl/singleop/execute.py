@@ -169,7 +169,7 @@ def _works_in_place(call: Call) -> bool:
 
 
 def _report_placement(call: Call) -> None:
-    for name, _ in call.value_inputs:
+    for name, _ in call.unknown_values:
         if call.spec(name).placement == 0:
             text = "lies in plain device memory; the reference asks for set_tensor_const or host placement"
             _machine.report("HA514", f"{call.op_type}: {name} {text}. It is read when the operator runs")
