@@ -61,7 +61,7 @@ void BandReader::fill(const char* x) {
   for (std::int64_t d = 0; d < conv_.kernel[0]; ++d) {
     const std::int64_t at = deep_ * conv_.stride[0] - conv_.before[0] + d * conv_.dilation[0];
     Fill to{x, image_ + d * band_.plane_size, pieces_.items(), 0, static_cast<std::size_t>(conv_.stride[2]),
-            static_cast<std::size_t>(conv_.channels), conv_.plane(), conv_.kernel[0] * band_.plane_size, nothing_};
+            static_cast<std::size_t>(conv_.channels), conv_.plane(), conv_.kernel[0] * band_.plane_size};
     if (known_) {
       flush(to);
       continue;

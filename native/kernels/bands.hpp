@@ -41,8 +41,8 @@ struct Band {
 // Reads the planes of one unit after another into the memory of a thread.
 class BandReader {
  public:
-  BandReader(const Convolution& conv, const Band& band, float nothing, float* image)
-      : conv_(conv), band_(band), nothing_(nothing), image_(image) {}
+  BandReader(const Convolution& conv, const Band& band, float* image)
+      : conv_(conv), band_(band), image_(image) {}
 
   void read(std::int64_t unit);  // groups one after the other, then bands, then images
   const float* planes() const { return image_; }
@@ -58,7 +58,6 @@ class BandReader {
 
   const Convolution& conv_;
   const Band& band_;
-  const float nothing_;
   float* image_;
   std::int64_t place_ = -1, left_ = 0, top_ = 0, deep_ = 0, rows_ = 0, columns_ = 0, group_ = 0, image_number_ = 0;
   bool known_ = false, whole_ = false;  // the pieces are those of the last unit; they are all there

@@ -119,7 +119,7 @@ class Worker {
       const std::int64_t channel = group_ * conv_.channels + first;
       Fill fill{conv_.x + channel * conv_.plane() * kKindSize[conv_.kind], panels_ + (first * taps + tap - start) * panel_,
                 pieces_.items(), pieces_.count(), static_cast<std::size_t>(conv_.stride[2]), static_cast<std::size_t>(last - first),
-                conv_.plane(), taps * panel_, 0.0f};
+                conv_.plane(), taps * panel_};
       loops_.convolve.fill[conv_.kind](fill);
     }
   }

@@ -39,7 +39,7 @@ class Worker {
     const std::int64_t image = place / conv_.places(), at = place % conv_.places(), taps = conv_.taps();
     const std::int64_t along[3] = {at / conv_.size[2] / conv_.size[1], at / conv_.size[2] % conv_.size[1], at % conv_.size[2]};
     const char* x = conv_.x + (image * conv_.groups + group) * conv_.channels * conv_.plane() * kKindSize[conv_.kind];
-    Fill fill{x, columns_ + place * depth_, pieces_.items(), 0, 1, static_cast<std::size_t>(conv_.channels), conv_.plane(), taps, 0.0f};
+    Fill fill{x, columns_ + place * depth_, pieces_.items(), 0, 1, static_cast<std::size_t>(conv_.channels), conv_.plane(), taps};
     pieces_.clear();
     for (std::int64_t tap = 0; tap < taps; ++tap) {
       if (pieces_.full()) flush(fill);

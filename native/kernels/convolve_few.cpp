@@ -21,7 +21,7 @@ bool convolve_few(const Convolution& conv) {
   const std::int64_t depth = conv.depth();
   return over_bands(conv, band, [&](std::int64_t begin, std::int64_t end, float* weights) {
     float* sums = weights + kWeights + kBandImage + kSlack;
-    BandReader reader(conv, band, 0.0f, weights + kWeights);
+    BandReader reader(conv, band, weights + kWeights);
     for (std::int64_t unit = begin; unit < end; ++unit) {
       reader.read(unit);
       for (std::int64_t r = 0; r < conv.filters; ++r) {

@@ -88,7 +88,7 @@ void conv_fill(const hacl::Fill& fill) {
   for (std::size_t plane = 0; plane < fill.planes; ++plane, x += fill.plane_from, out += fill.plane_to) {
     for (const hacl::Piece* p = fill.pieces; p != fill.pieces + fill.count; ++p) {
       if (p->from != hacl::kNothing) fill_piece(x + p->from, out + p->to, p->n, fill.stride);
-      else for (std::size_t i = 0; i < p->n; ++i) out[p->to + static_cast<std::ptrdiff_t>(i)] = fill.nothing;
+      else for (std::size_t i = 0; i < p->n; ++i) out[p->to + static_cast<std::ptrdiff_t>(i)] = 0;
     }
   }
 }

@@ -14,7 +14,7 @@ constexpr std::size_t kWidestPanel = 32;  // places that are multiplied together
 constexpr std::size_t kFewRows = 4;       // filters of a group that read the image without panels, at most
 constexpr std::size_t kFewSlack = 64;
 
-// A run of a line of the image, or nothing, that goes to one place of a panel.
+// A run of a line of the image, or nothing (zeros), that goes to one place of a panel.
 struct Piece {
   std::ptrdiff_t from;  // its first element, counted from the plane's; kNothing: nothing
   std::ptrdiff_t to;
@@ -31,7 +31,6 @@ struct Fill {
   std::size_t planes;
   std::ptrdiff_t plane_from;
   std::ptrdiff_t plane_to;
-  float nothing;  // what stands for it
 };
 
 // Rows of `lines` lines of n sums, each with its row's bias where there are any, rounded.

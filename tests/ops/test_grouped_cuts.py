@@ -9,11 +9,11 @@ import pytest
 
 from hostacl.config import override
 from hostacl.errors import Failed
-from hostacl.ops import batches
 from hostacl.tensors import dtypes
 from hostacl.tensors.spec import TensorSpec
 from tests.ops.calling import bind, spec
 from tests.ops.test_batches import SMALLER, peak, smaller
+from tests.pieces import tiny_pieces
 
 RNG = np.random.default_rng(8)
 F16, F32, I8 = np.float16, np.float32, np.int8
@@ -46,18 +46,7 @@ def call_of(tensors: dict[str, Any], outputs: list[tuple[int, ...]], code: int, 
 @pytest.fixture
 def tiny(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Everything is large; the list gets the length of what each cut divides."""
-    seen: list[int] = []
-    for name in ("divided", "summed"):
-        original = getattr(batches, name)
-
-        def spy(call: Any, cut: Any, *rest: Any, original: Any = original) -> Any:
-            seen.append(cut.size)
-            return original(call, cut, *rest)
-
-        monkeypatch.setattr(batches, name, spy)
-    monkeypatch.setattr(batches, "LARGE_BYTES", 64)
-    monkeypatch.setattr(batches, "PART_BYTES", 16)
-    return seen
+    return tiny_pieces(monkeypatch)
 
 
 LENGTHS = np.array([3, 0, 5, 2], np.int64)

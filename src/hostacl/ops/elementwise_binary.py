@@ -94,14 +94,14 @@ def with_scalars(*names: str) -> Callable[..., Callable[[Call], Shape]]:
     return make
 
 
-def direct_axpy_v2(call: Call) -> Any:
-    """The native loop with a number from a tensor."""
+def direct_scaled(call: Call, sign: float) -> Any:
+    """The native loop of x1 + sign·alpha·x2, alpha from a tensor."""
     if not all_floats(call):
         return in_blocks(call)
-    return lambda x1, x2, alpha, y: _kernels.add_product(x1, x2, alpha.reshape(()), 1.0, y)
+    return lambda x1, x2, alpha, y: _kernels.add_product(x1, x2, alpha.reshape(()), sign, y)
 
 
-@kernel("AxpyV2", shape=with_scalars("alpha")("x1", "x2"), direct=direct_axpy_v2)
+@kernel("AxpyV2", shape=with_scalars("alpha")("x1", "x2"), direct=lambda call: direct_scaled(call, 1.0))
 def axpy_v2(x1: Array, x2: Array, alpha: Array) -> Array:
     """x1 + alpha·x2, where alpha has one element. Integers wrap."""
     return x1 + alpha.reshape(()) * x2
@@ -110,8 +110,7 @@ def axpy_v2(x1: Array, x2: Array, alpha: Array) -> Array:
 def direct_sxpy(call: Call) -> Any:
     """The native loop with a number from a tensor; without one what Sub runs."""
     if call.has("alpha"):
-        native = lambda x1, x2, alpha, y: _kernels.add_product(x1, x2, alpha.reshape(()), -1.0, y)  # noqa: E731
-        return native if all_floats(call) else in_blocks(call)
+        return direct_scaled(call, -1.0)
     subtract = direct_binary(call, np.subtract)
     return subtract and (lambda x1, x2, *rest: subtract(x1, x2, rest[-1]))
 
